@@ -1,0 +1,125 @@
+/** Rows to prompt groups: the four tiers, first match wins. */
+import { InputError } from '../errors.ts';
+import { growableU32 } from '../samples/growable.ts';
+import { NO_ID } from '../samples/ids.ts';
+import { bucketOffsets, stableOrder } from './bucket-sort.ts';
+import { type CodeTable, codeTableFor } from './code-table.ts';
+
+/** How the groups were found, in the order in which the ways are tried. */
+export const TIERS = ['prompt_group_sizes', 'group_index', 'fixed_layout', 'single_group'] as const;
+export type Tier = 1 | 2 | 3 | 4;
+
+export interface GroupingOptions {
+  /** Tier 1: contiguous slices of these many rows; zeros are skipped. */
+  readonly promptGroupSizes?: readonly number[] | undefined;
+  /** Tier 3: slices of nSamplesPerPrompt rows, where the row count is the product of the two. */
+  readonly nSamplesPerPrompt?: number | undefined;
+  readonly rolloutBatchSize?: number | undefined;
+  /** Refuse tiers 3 and 4. */
+  readonly strict?: boolean | undefined;
+}
+
+/** Groups over rows. Group g owns the entries [rowOffsets[g], rowOffsets[g + 1]) of rowsByGroup. */
+export interface RowGroups {
+  readonly tier: Tier;
+  readonly groupCount: number;
+  /** Length groupCount + 1. */
+  readonly rowOffsets: Uint32Array;
+  /** Rows, groups in first-seen order and rows of a group in row order; null: the rows lie so already. */
+  readonly rowsByGroup: Uint32Array | null;
+}
+
+/**
+ * Groups the rows of a batch.
+ * @param groupCodes code of group_index per row, or NO_ID; null: no row has one
+ * @throws InputError where the sizes do not sum to the row count, or `strict` meets a row without group_index
+ */
+export function groupRows(
+  groupCodes: Uint32Array | null,
+  rowCount: number,
+  options: GroupingOptions,
+  place: (row: number) => string,
+): RowGroups {
+  if (options.promptGroupSizes) return slicesOfSizes(options.promptGroupSizes, rowCount);
+  const ungrouped = rowsWithout(groupCodes, rowCount);
+  if (ungrouped.count === 0) {
+    const empty = { tier: 2, groupCount: 0, rowOffsets: new Uint32Array(1), rowsByGroup: null } as const;
+    return groupCodes === null || rowCount === 0 ? empty : groupsOfCodes(groupCodes.subarray(0, rowCount));
+  }
+  if (options.strict) throw new InputError(strictRefusal(ungrouped, place));
+  const { nSamplesPerPrompt: samples, rolloutBatchSize: prompts } = options;
+  if (samples !== undefined && prompts !== undefined && samples * prompts === rowCount) {
+    return { ...contiguous(Array.from({ length: prompts }, () => samples)), tier: 3 };
+  }
+  return { ...contiguous([rowCount]), tier: 4 };
+}
+
+function slicesOfSizes(sizes: readonly number[], rowCount: number): RowGroups {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total !== rowCount) {
+    throw new InputError(`prompt group sizes sum to ${total} but the batch has ${rowCount} rows`);
+  }
+  return { ...contiguous(sizes.filter((size) => size > 0)), tier: 1 };
+}
+
+function contiguous(sizes: number[]): Omit<RowGroups, 'tier'> {
+  const rowOffsets = new Uint32Array(sizes.length + 1);
+  for (let group = 0; group < sizes.length; group++) rowOffsets[group + 1] = rowOffsets[group] + sizes[group];
+  return { groupCount: sizes.length, rowOffsets, rowsByGroup: null };
+}
+
+const ROWS_NAMED = 5;
+
+function rowsWithout(codes: Uint32Array | null, rowCount: number): { count: number; first: number[] } {
+  const first: number[] = [];
+  let count = codes === null ? rowCount : 0;
+  if (codes === null) for (let row = 0; row < Math.min(rowCount, ROWS_NAMED); row++) first.push(row);
+  else {
+    for (let row = 0; row < rowCount; row++) {
+      if (codes[row] !== NO_ID) continue;
+      if (count++ < ROWS_NAMED) first.push(row);
+    }
+  }
+  return { count, first };
+}
+
+function strictRefusal(ungrouped: { count: number; first: number[] }, place: (row: number) => string): string {
+  const named = ungrouped.first.map(place).join(', ');
+  const more = ungrouped.count > ungrouped.first.length ? ` and ${ungrouped.count - ungrouped.first.length} more` : '';
+  return `strict grouping needs group_index on every row; it is missing on ${named}${more}`;
+}
+
+/** Equal codes are one group, contiguous or not. A run of equal codes costs one compare a row. */
+function groupsOfCodes(codes: Uint32Array): RowGroups {
+  const table = codeTableFor(codes, NO_ID);
+  const offsets = growableU32();
+  for (let row = 0; row < codes.length; ) {
+    const code = codes[row];
+    if (table.get(code) >= 0) return scatteredGroups(codes, table, offsets.view(), row);
+    table.set(code, offsets.length);
+    offsets.push(row);
+    do row++;
+    while (row < codes.length && codes[row] === code);
+  }
+  offsets.push(codes.length);
+  return { tier: 2, groupCount: offsets.length - 1, rowOffsets: offsets.view().slice(), rowsByGroup: null };
+}
+
+/** Goes on from `from`, the first row of a run whose group was closed before: rows are apart, so they are sorted by group. */
+function scatteredGroups(codes: Uint32Array, table: CodeTable, starts: Uint32Array, from: number): RowGroups {
+  const rowGroup = new Uint32Array(codes.length);
+  let groupCount = starts.length;
+  for (let group = 0; group < groupCount; group++) rowGroup.fill(group, starts[group], starts[group + 1] ?? from);
+  for (let row = from; row < codes.length; ) {
+    const code = codes[row];
+    let group = table.get(code);
+    if (group < 0) {
+      group = groupCount++;
+      table.set(code, group);
+    }
+    do rowGroup[row++] = group;
+    while (row < codes.length && codes[row] === code);
+  }
+  const rowOffsets = bucketOffsets(rowGroup, groupCount);
+  return { tier: 2, groupCount, rowOffsets, rowsByGroup: stableOrder(rowGroup, rowOffsets) };
+}

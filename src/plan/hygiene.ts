@@ -1,0 +1,121 @@
+/** Looks for rollout keys that may not mean what their writer thinks. */
+import { KEYED_BY_INDEX } from '../samples/columns.ts';
+import { NO_ID } from '../samples/ids.ts';
+import type { RowRollouts } from './rollouts.ts';
+
+/** A count and the first row concerned (-1: none). */
+export interface Finding {
+  readonly count: number;
+  readonly row: number;
+}
+
+export interface KeyHygiene {
+  /** Rollouts that join rows keyed by rollout_id with rows keyed by index. */
+  readonly mergedKeys: Finding;
+  /** Rollouts whose key another prompt group has too. */
+  readonly repeatedKeys: Finding;
+}
+
+export function keyHygiene(rollouts: RowRollouts, codes: Uint32Array | null, flags: Uint8Array | null): KeyHygiene {
+  const none = { count: 0, row: -1 };
+  if (codes === null) return { mergedKeys: none, repeatedKeys: none };
+  return {
+    mergedKeys: flags === null ? none : findMerged(rollouts, codes, flags),
+    repeatedKeys: findRepeated(rollouts, codes),
+  };
+}
+
+function firstRow(rollouts: RowRollouts, rollout: number): number {
+  const position = rollouts.rowOffsets[rollout];
+  return rollouts.rowsByRollout === null ? position : rollouts.rowsByRollout[position];
+}
+
+function findMerged(rollouts: RowRollouts, codes: Uint32Array, flags: Uint8Array): Finding {
+  let lastRollout = -1;
+  const found = { count: 0, row: -1 };
+  const { rowOffsets, rowsByRollout, rolloutCount } = rollouts;
+  for (let rollout = 0; rollout < rolloutCount; rollout++) {
+    const first = firstRow(rollouts, rollout);
+    if (codes[first] === NO_ID) continue;
+    const source = flags[first] & KEYED_BY_INDEX;
+    for (let at = rowOffsets[rollout] + 1; at < rowOffsets[rollout + 1]; at++) {
+      const row = rowsByRollout === null ? at : rowsByRollout[at];
+      if ((flags[row] & KEYED_BY_INDEX) === source || lastRollout === rollout) continue;
+      lastRollout = rollout;
+      if (found.count++ === 0) found.row = row;
+    }
+  }
+  return found;
+}
+
+/** Bits that may be spent on every rollout before sorting is the smaller memory. */
+const BITS_PER_ROLLOUT = 64;
+
+/** A key is unique inside its group, so a key met twice among the rollouts is in two groups. */
+function findRepeated(rollouts: RowRollouts, codes: Uint32Array): Finding {
+  let low = NO_ID;
+  let high = 0;
+  let last = -1;
+  let ascending = true;
+  for (let rollout = 0; rollout < rollouts.rolloutCount; rollout++) {
+    const code = codes[firstRow(rollouts, rollout)];
+    if (code === NO_ID) continue;
+    if (code <= last) ascending = false;
+    last = code;
+    if (code < low) low = code;
+    if (code > high) high = code;
+  }
+  if (ascending) return { count: 0, row: -1 };
+  const span = high - low + 1;
+  const seen =
+    span <= rollouts.rolloutCount * BITS_PER_ROLLOUT ? new BitSet(low, span) : new SortedSet(rollouts, codes);
+  const found = { count: 0, row: -1 };
+  for (let rollout = 0; rollout < rollouts.rolloutCount; rollout++) {
+    const row = firstRow(rollouts, rollout);
+    if (codes[row] === NO_ID || !seen.again(codes[row])) continue;
+    if (found.count++ === 0) found.row = row;
+  }
+  return found;
+}
+
+interface SeenSet {
+  /** Whether the code was asked for before. */
+  again(code: number): boolean;
+}
+
+class BitSet implements SeenSet {
+  readonly #low: number;
+  readonly #bits: Uint32Array;
+
+  constructor(low: number, span: number) {
+    this.#low = low;
+    this.#bits = new Uint32Array(Math.ceil(span / 32));
+  }
+
+  again(code: number): boolean {
+    const at = code - this.#low;
+    const word = at >>> 5;
+    const bit = 1 << (at & 31);
+    const was = (this.#bits[word] & bit) !== 0;
+    this.#bits[word] |= bit;
+    return was;
+  }
+}
+
+/** Codes far apart: sorting finds the few that repeat, and only those are remembered. */
+class SortedSet implements SeenSet {
+  readonly #repeats = new Map<number, boolean>();
+
+  constructor(rollouts: RowRollouts, codes: Uint32Array) {
+    const sorted = new Uint32Array(rollouts.rolloutCount);
+    for (let rollout = 0; rollout < sorted.length; rollout++) sorted[rollout] = codes[firstRow(rollouts, rollout)];
+    sorted.sort();
+    for (let i = 1; i < sorted.length; i++) if (sorted[i] === sorted[i - 1]) this.#repeats.set(sorted[i], false);
+  }
+
+  again(code: number): boolean {
+    const was = this.#repeats.get(code);
+    if (was === false) this.#repeats.set(code, true);
+    return was === true;
+  }
+}

@@ -1,0 +1,202 @@
+/** A batch as a caller of the library gives it, and its way into columns. */
+import { InputError } from '../errors.ts';
+import {
+  COUNT_THE_MASK,
+  type PackedLossMasks,
+  packFlags,
+  type SampleColumns,
+  STATUSES,
+  type Status,
+} from './columns.ts';
+import { type Id, IdCoder, NO_ID } from './ids.ts';
+import { packLossMasks } from './loss-masks.ts';
+
+/** Ids of one column: integers of any width, or strings; null and undefined are absent. */
+export type IdColumn =
+  | Int32Array
+  | Uint32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array
+  | ArrayLike<Id | null | undefined>;
+
+/** The rows of a batch as columns of equal length. Only `reward` is required. */
+export interface Batch {
+  /** Binary64; NaN, null or an infinity is a missing reward; booleans are 1 and 0. */
+  readonly reward: Float64Array | Float32Array | ArrayLike<number | boolean | null | undefined>;
+  readonly groupIndex?: IdColumn | undefined;
+  readonly rolloutId?: IdColumn | undefined;
+  readonly index?: IdColumn | undefined;
+  /** Lists of 0/1 or booleans, or bits packed with packLossMasks(). */
+  readonly lossMask?: PackedLossMasks | ArrayLike<ArrayLike<number | boolean> | null | undefined> | undefined;
+  readonly responseLength?: ArrayLike<number | null | undefined> | undefined;
+  readonly trainableTokens?: ArrayLike<number | null | undefined> | undefined;
+  readonly removeSample?: ArrayLike<boolean | number | null | undefined> | undefined;
+  readonly status?: ArrayLike<string | null | undefined> | undefined;
+}
+
+/**
+ * Checks a batch and turns it into columns.
+ * @throws InputError naming row and field
+ */
+export function columnsOfBatch(batch: Batch): SampleColumns {
+  const rowCount = batch.reward.length;
+  requireLengths(batch, rowCount);
+  const groupIds = new IdCoder();
+  const rolloutIds = new IdCoder();
+  const { rewards, missingReward } = rewardsOf(batch.reward);
+  const { flags, unknownStatuses } = flagsOf(batch, rowCount);
+  return {
+    rowCount,
+    groupCodes: batch.groupIndex ? codesOf('groupIndex', batch.groupIndex, groupIds) : null,
+    rolloutCodes: rolloutCodesOf(batch, rolloutIds, flags),
+    rewards,
+    missingReward,
+    ...tokensOf(batch, rowCount, flags),
+    flags,
+    groupIds,
+    rolloutIds,
+    unknownStatuses,
+    place,
+  };
+}
+
+const place = (row: number) => `row ${row + 1}`;
+
+function requireLengths(batch: Batch, rowCount: number): void {
+  for (const [field, column] of Object.entries(batch)) {
+    if (column === undefined) continue;
+    const length = 'wordOffsets' in column ? column.wordOffsets.length - 1 : column.length;
+    if (length !== rowCount) throw new InputError(`${field} has ${length} entries but reward has ${rowCount}`);
+  }
+}
+
+function rewardsOf(column: Batch['reward']): Pick<SampleColumns, 'rewards' | 'missingReward'> {
+  const rewards = new Float64Array(column.length);
+  let missingReward: SampleColumns['missingReward'] = null;
+  for (let row = 0; row < rewards.length; row++) {
+    const reward = column[row];
+    if (typeof reward !== 'number' && typeof reward !== 'boolean' && reward !== null && reward !== undefined) {
+      throw new InputError(`${place(row)}: reward must be a number, a boolean or null, got ${typeof reward}`);
+    }
+    const value =
+      typeof reward === 'number' ? reward : reward === null || reward === undefined ? Number.NaN : Number(reward);
+    rewards[row] = Number.isFinite(value) ? value : Number.NaN;
+    if (!Number.isFinite(value)) missingReward ??= { row, found: String(reward) };
+  }
+  return { rewards, missingReward };
+}
+
+type IdKind = 'number' | 'string';
+
+function codesOf(field: string, column: IdColumn, coder: IdCoder): Uint32Array {
+  const codes = new Uint32Array(column.length);
+  let kind: IdKind | null = null;
+  let last: Id | null | undefined = null;
+  for (let row = 0; row < codes.length; row++) {
+    const id = column[row];
+    if (row > 0 && id === last) {
+      codes[row] = codes[row - 1];
+      continue;
+    }
+    last = id;
+    if (id === null || id === undefined) {
+      codes[row] = NO_ID;
+      continue;
+    }
+    kind = requireId(field, id, kind, row);
+    codes[row] = coder.codeOf(id);
+  }
+  return codes;
+}
+
+function requireId(field: string, id: Id, kind: IdKind | null, row: number): IdKind {
+  const own = typeof id === 'string' ? 'string' : 'number';
+  if (typeof id === 'number' && !Number.isSafeInteger(id)) {
+    throw new InputError(`${place(row)}: ${field} must be a whole number (a bigint past 2^53) or a string, got ${id}`);
+  }
+  if (!['string', 'number', 'bigint'].includes(typeof id)) {
+    throw new InputError(`${place(row)}: ${field} must be a whole number or a string, got ${typeof id}`);
+  }
+  if (kind !== null && kind !== own)
+    throw new InputError(`${place(row)}: ${field} mixes numbers and strings, got a ${own} after a ${kind}`);
+  return own;
+}
+
+/** rollout_id, else index; rows keyed by index are marked in `flags`. */
+function rolloutCodesOf(batch: Batch, coder: IdCoder, flags: Uint8Array | null): Uint32Array | null {
+  const codes = batch.rolloutId ? codesOf('rolloutId', batch.rolloutId, coder) : null;
+  if (!batch.index || (codes && !codes.includes(NO_ID))) return codes;
+  const indexCodes = codesOf('index', batch.index, coder);
+  if (!codes) {
+    for (let row = 0; flags !== null && row < flags.length; row++) flags[row] |= packFlags(false, true, 'completed');
+    return indexCodes;
+  }
+  for (let row = 0; row < codes.length; row++) {
+    if (codes[row] !== NO_ID) continue;
+    codes[row] = indexCodes[row];
+    flags![row] |= packFlags(false, true, 'completed');
+  }
+  return codes;
+}
+
+function flagsOf(batch: Batch, rowCount: number): { flags: Uint8Array | null; unknownStatuses: string[] } {
+  const unknown = new Set<string>();
+  const needed = batch.removeSample || batch.status || batch.index;
+  if (!needed) return { flags: null, unknownStatuses: [] };
+  const flags = new Uint8Array(rowCount);
+  for (let row = 0; row < rowCount; row++) {
+    const removed = batch.removeSample?.[row] ?? false;
+    if (removed !== true && removed !== false && removed !== 0 && removed !== 1) {
+      throw new InputError(`${place(row)}: removeSample must be a boolean, got ${JSON.stringify(removed)}`);
+    }
+    const text = batch.status?.[row] ?? 'completed';
+    if (typeof text !== 'string') throw new InputError(`${place(row)}: status must be text, got ${typeof text}`);
+    flags[row] = packFlags(Boolean(removed), false, statusFromText(text, unknown));
+  }
+  return { flags, unknownStatuses: [...unknown] };
+}
+
+const UNKNOWN_STATUSES_NAMED = 3;
+
+/** The status that a text names; texts that name none are collected, the first few of them. */
+export function statusFromText(text: string, unknown: Set<string>): Status {
+  if (text !== 'other' && STATUSES.includes(text as Status)) return text as Status;
+  if (unknown.size < UNKNOWN_STATUSES_NAMED) unknown.add(text);
+  return 'other';
+}
+
+function tokensOf(
+  batch: Batch,
+  rowCount: number,
+  flags: Uint8Array | null,
+): Pick<SampleColumns, 'fixedTokens' | 'lossMasks'> {
+  const { trainableTokens, responseLength, lossMask } = batch;
+  if (!trainableTokens && !responseLength && !lossMask) return { fixedTokens: null, lossMasks: null };
+  const lossMasks = !lossMask || 'wordOffsets' in lossMask ? (lossMask ?? null) : packLossMasks(lossMask);
+  const lists = lossMask && !('wordOffsets' in lossMask) ? lossMask : null;
+  const fixedTokens = new Uint32Array(rowCount);
+  let isKnown = lossMasks !== null && lists === null;
+  for (let row = 0; row < rowCount; row++) {
+    const total = countOf('trainableTokens', trainableTokens?.[row], row);
+    const length = countOf('responseLength', responseLength?.[row], row);
+    const mask = lists?.[row];
+    if (mask && length !== null && mask.length !== length) {
+      throw new InputError(`${place(row)}: lossMask has ${mask.length} entries but responseLength is ${length}`);
+    }
+    if (total !== null || length !== null || mask) isKnown = true;
+    const hasMask = lists ? Boolean(mask) : lossMasks !== null;
+    const removed = flags !== null && (flags[row] & 1) !== 0;
+    fixedTokens[row] = removed ? 0 : (total ?? (hasMask ? COUNT_THE_MASK : (length ?? 0)));
+  }
+  return isKnown ? { fixedTokens, lossMasks } : { fixedTokens: null, lossMasks: null };
+}
+
+/** Largest count of a row: the next number has a meaning of its own. */
+export const MOST_TOKENS = COUNT_THE_MASK - 1;
+
+function countOf(field: string, value: number | null | undefined, row: number): number | null {
+  if (value === null || value === undefined) return null;
+  if (Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS) return value;
+  throw new InputError(`${place(row)}: ${field} must be a whole number from 0 to ${MOST_TOKENS}, got ${value}`);
+}

@@ -1,0 +1,46 @@
+/** Typed arrays that grow: a builder does not know its row count beforehand. */
+
+type Growing = Uint8Array | Uint32Array | Float64Array;
+
+const FIRST_LENGTH = 1024;
+
+/** Appends numbers to a typed array; growth is by half, so that the peak stays near what is kept. */
+export class Growable<T extends Growing> {
+  length = 0;
+  #array: T;
+  readonly #make: (length: number) => T;
+
+  constructor(make: (length: number) => T) {
+    this.#make = make;
+    this.#array = make(FIRST_LENGTH);
+  }
+
+  push(value: number): void {
+    if (this.length === this.#array.length) this.#grow();
+    this.#array[this.length++] = value;
+  }
+
+  /** Overwrites or reads an entry that was pushed before. */
+  set(index: number, value: number): void {
+    this.#array[index] = value;
+  }
+
+  get(index: number): number {
+    return this.#array[index];
+  }
+
+  /** The entries so far, as a view of exactly that length. */
+  view(): T {
+    return this.#array.subarray(0, this.length) as T;
+  }
+
+  #grow(): void {
+    const wider = this.#make(Math.ceil(this.#array.length * 1.5));
+    wider.set(this.#array);
+    this.#array = wider;
+  }
+}
+
+export const growableU8 = () => new Growable((length) => new Uint8Array(length));
+export const growableU32 = () => new Growable((length) => new Uint32Array(length));
+export const growableF64 = () => new Growable((length) => new Float64Array(length));

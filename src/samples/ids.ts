@@ -1,0 +1,174 @@
+/** Turns ids of any kind (whole numbers of any size, strings) into u32 codes: equal codes exactly where the ids are equal. */
+
+/** The code of an absent id. */
+export const NO_ID = 0xffffffff;
+
+/** Codes below this are offsets from the first integer met; codes from here on number the dictionary's entries. */
+const FIRST_DICTIONARY_CODE = 0x80000000;
+const OFFSET_HALF_RANGE = 0x40000000;
+
+const TEXT = 0;
+const INTEGER = 1;
+
+/** An id as a caller gives it: a whole number, or a string compared by its exact characters. */
+export type Id = number | bigint | string;
+
+/**
+ * Codes one key space. Integers near the first one met need no table: their code is their distance. Everything else is
+ * interned by its exact bytes, so no two ids ever share a code.
+ */
+export class IdCoder {
+  #base: number | null = null;
+  #entries = new EntryTable();
+
+  /** Code of an integer; `value` must be whole. */
+  codeOfInteger(value: number | bigint): number {
+    if (typeof value === 'bigint') {
+      const small = Number(value);
+      if (!Number.isSafeInteger(small)) return this.#intern(INTEGER, encodeText(value.toString()));
+      value = small;
+    }
+    // An integer that could not be a base must never get an offset either, or it would have two codes.
+    if (Math.abs(value) <= Number.MAX_SAFE_INTEGER - OFFSET_HALF_RANGE) {
+      this.#base ??= value - OFFSET_HALF_RANGE;
+      const offset = value - this.#base;
+      if (offset >= 0 && offset < FIRST_DICTIONARY_CODE) return offset;
+    }
+    return this.#intern(INTEGER, encodeText((value + 0).toString()));
+  }
+
+  /** Code of a string given as the bytes [start, end) of its UTF-8 form. */
+  codeOfBytes(bytes: Uint8Array, start = 0, end = bytes.length): number {
+    return this.#entries.intern(TEXT, bytes, start, end) + FIRST_DICTIONARY_CODE;
+  }
+
+  /** Code of an id that JavaScript holds as a value. */
+  codeOf(id: Id): number {
+    return typeof id === 'string' ? this.codeOfBytes(encodeText(id)) : this.codeOfInteger(id);
+  }
+
+  /** The id as a message shows it: digits, or a quoted string. */
+  describe(code: number): string {
+    if (code === NO_ID) return 'none';
+    if (code < FIRST_DICTIONARY_CODE) return String((this.#base ?? 0) + code);
+    const { kind, text } = this.#entries.read(code - FIRST_DICTIONARY_CODE);
+    return kind === INTEGER ? text : JSON.stringify(text);
+  }
+
+  #intern(kind: number, bytes: Uint8Array): number {
+    return this.#entries.intern(kind, bytes, 0, bytes.length) + FIRST_DICTIONARY_CODE;
+  }
+}
+
+const utf8 = new TextEncoder();
+
+/** UTF-8 of a string; lone surrogates keep their own three bytes, so that different strings never get equal bytes. */
+export function encodeText(text: string): Uint8Array {
+  if (text.isWellFormed()) return utf8.encode(text);
+  const bytes: number[] = [];
+  for (const character of text) {
+    const point = character.codePointAt(0)!;
+    if (point >= 0xd800 && point <= 0xdfff)
+      bytes.push(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 63), 0x80 | (point & 63));
+    else bytes.push(...utf8.encode(character));
+  }
+  return Uint8Array.from(bytes);
+}
+
+const SEGMENT_BYTES = 1 << 20;
+const HEADER_BYTES = 4;
+const OUTLIER_BYTES = 1 << 16;
+
+/** Byte strings interned in first-seen order; an open-addressing table over an arena of 1 MiB segments. */
+class EntryTable {
+  // A file must not be able to choose ids that all fall into one slot.
+  readonly #seed = (Math.random() * 0x100000000) >>> 0;
+  #slots = new Uint32Array(64);
+  #places = new Float64Array(32);
+  #count = 0;
+  #segments: Uint8Array[] = [];
+  #used = SEGMENT_BYTES;
+  #outliers = new Map<number, { kind: number; bytes: Uint8Array }>();
+
+  intern(kind: number, bytes: Uint8Array, start: number, end: number): number {
+    const mask = this.#slots.length - 1;
+    let slot = this.#hash(kind, bytes, start, end) & mask;
+    for (; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const entry = this.#slots[slot] - 1;
+      if (this.#equals(entry, kind, bytes, start, end)) return entry;
+    }
+    const entry = this.#append(kind, bytes.subarray(start, end));
+    this.#slots[slot] = entry + 1;
+    if (this.#count * 2 > this.#slots.length) this.#rehash();
+    return entry;
+  }
+
+  read(entry: number): { kind: number; text: string } {
+    const { kind, bytes, start, end } = this.#locate(entry);
+    return { kind, text: new TextDecoder().decode(bytes.subarray(start, end)) };
+  }
+
+  #append(kind: number, bytes: Uint8Array): number {
+    if (this.#count === this.#places.length) {
+      const places = new Float64Array(this.#count * 2);
+      places.set(this.#places);
+      this.#places = places;
+    }
+    const entry = this.#count++;
+    if (bytes.length > OUTLIER_BYTES) {
+      this.#outliers.set(entry, { kind, bytes: bytes.slice() });
+      return entry;
+    }
+    if (this.#used + HEADER_BYTES + bytes.length > SEGMENT_BYTES) {
+      this.#segments.push(new Uint8Array(SEGMENT_BYTES));
+      this.#used = 0;
+    }
+    const segment = this.#segments[this.#segments.length - 1];
+    const header = bytes.length * 2 + kind;
+    for (let i = 0; i < HEADER_BYTES; i++) segment[this.#used + i] = header >>> (8 * i);
+    segment.set(bytes, this.#used + HEADER_BYTES);
+    this.#places[entry] = (this.#segments.length - 1) * SEGMENT_BYTES + this.#used;
+    this.#used += HEADER_BYTES + bytes.length;
+    return entry;
+  }
+
+  #locate(entry: number): { kind: number; bytes: Uint8Array; start: number; end: number } {
+    const outlier = this.#outliers.get(entry);
+    if (outlier) return { ...outlier, start: 0, end: outlier.bytes.length };
+    const place = this.#places[entry];
+    const bytes = this.#segments[Math.floor(place / SEGMENT_BYTES)];
+    const at = place % SEGMENT_BYTES;
+    const header = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
+    const start = at + HEADER_BYTES;
+    return { kind: header & 1, bytes, start, end: start + (header >>> 1) };
+  }
+
+  #equals(entry: number, kind: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const held = this.#locate(entry);
+    if (held.kind !== kind || held.end - held.start !== end - start) return false;
+    for (let i = start, j = held.start; i < end; i++, j++) if (bytes[i] !== held.bytes[j]) return false;
+    return true;
+  }
+
+  #hash(kind: number, bytes: Uint8Array, start: number, end: number): number {
+    let hash = this.#seed ^ kind;
+    for (let i = start; i < end; i++) {
+      hash = Math.imul(hash ^ bytes[i], 0x5bd1e995);
+      hash ^= hash >>> 15;
+    }
+    hash = Math.imul(hash ^ (hash >>> 13), 0x2c1b3c6d);
+    return hash ^ (hash >>> 16);
+  }
+
+  #rehash(): void {
+    const slots = new Uint32Array(this.#slots.length * 2);
+    const mask = slots.length - 1;
+    for (let entry = 0; entry < this.#count; entry++) {
+      const { kind, bytes, start, end } = this.#locate(entry);
+      let slot = this.#hash(kind, bytes, start, end) & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = entry + 1;
+    }
+    this.#slots = slots;
+  }
+}

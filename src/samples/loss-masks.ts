@@ -1,0 +1,31 @@
+/** Packs loss masks into bits. */
+import { InputError } from '../errors.ts';
+import type { PackedLossMasks } from './columns.ts';
+
+const BITS = 32;
+
+/**
+ * Packs one mask per row; null or undefined is a row without a mask.
+ * @throws InputError where an entry is neither 0, 1 nor a boolean
+ */
+export function packLossMasks(masks: ArrayLike<ArrayLike<number | boolean> | null | undefined>): PackedLossMasks {
+  const wordOffsets = new Uint32Array(masks.length + 1);
+  for (let row = 0; row < masks.length; row++) {
+    wordOffsets[row + 1] = wordOffsets[row] + Math.ceil((masks[row]?.length ?? 0) / BITS);
+  }
+  const words = new Uint32Array(wordOffsets[masks.length]);
+  for (let row = 0; row < masks.length; row++) {
+    const mask = masks[row];
+    if (mask) packRow(mask, words, wordOffsets[row], row);
+  }
+  return { words, wordOffsets };
+}
+
+function packRow(mask: ArrayLike<number | boolean>, words: Uint32Array, firstWord: number, row: number): void {
+  for (let i = 0; i < mask.length; i++) {
+    const entry = Number(mask[i]);
+    if (entry === 1) words[firstWord + (i >>> 5)] |= 1 << (i & 31);
+    else if (entry !== 0)
+      throw new InputError(`row ${row + 1}: lossMask entry ${i + 1} must be 0 or 1, got ${mask[i]}`);
+  }
+}
