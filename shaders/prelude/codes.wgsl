@@ -1,0 +1,16 @@
+// Numbers that the host shares (src/kernels/codes.ts, src/samples/columns.ts).
+
+const COUNT_THE_MASK = 0xffffffffu;
+const NOT_COUNTED = 0xffffffffu;
+
+const CHOICE_MAINSTREAM = 0u;
+const CHOICE_FIRST = 1u;
+const CHOICE_LAST = 2u;
+const CHOICE_MAX = 3u;
+const CHOICE_MIN = 4u;
+const CHOICE_SHARED = 5u;
+
+const STATUS_REGULAR = 0u;
+const STATUS_FLAT = 1u;
+const STATUS_OVERFLOW = 2u;
+const STATUS_VANISHING = 3u;
