@@ -1,0 +1,28 @@
+/** The public surface of rollnorm. */
+export {
+  BACKENDS,
+  type BackendChoice,
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  type NormalizeOptions,
+  type NormalizeResult,
+} from './engine.ts';
+export { AdapterError, BackendError, FileError, InputError, RollnormError, UsageError } from './errors.ts';
+export { ESTIMATORS, type EstimatorName, type EstimatorOptions } from './estimators/estimators.ts';
+export {
+  EXCLUSION_REASONS,
+  type ExclusionReason,
+  type PolicyOptions,
+  SIBLING_POLICIES,
+  type SiblingPolicy,
+} from './estimators/policies.ts';
+export type { AdapterDescription } from './kernels/webgpu/adapters.ts';
+export type { GpuLimits } from './kernels/webgpu/executor.ts';
+export type { GpuProvider } from './kernels/webgpu/provider.ts';
+export type { GroupingOptions, Tier } from './plan/groups.ts';
+export type { Report } from './report.ts';
+export type { Batch, IdColumn } from './samples/batch.ts';
+export type { PackedLossMasks, Status } from './samples/columns.ts';
+export type { Id } from './samples/ids.ts';
+export { packLossMasks } from './samples/loss-masks.ts';

@@ -1,0 +1,27 @@
+/** Numbers that the shaders (prelude/codes.wgsl) and their twins share. */
+import type { SiblingPolicy } from '../estimators/policies.ts';
+
+/** `shared` takes the first sibling whose reward is present. `mean` and `sum` choose no row. */
+export const CHOICE: Readonly<Record<Exclude<SiblingPolicy, 'mean' | 'sum' | 'rows'>, number>> = {
+  mainstream: 0,
+  first: 1,
+  last: 2,
+  max: 3,
+  min: 4,
+  shared: 5,
+};
+
+/** `slot` of a rollout that is not counted. */
+export const NOT_COUNTED = 0xffffffff;
+
+/** What a group is, as the kernels report it. */
+export const GROUP_STATUS = {
+  /** Has advantages. */
+  regular: 0,
+  /** All counted rewards equal, or one counted rollout or none: advantages are 0. */
+  flat: 1,
+  /** A sum or a variance left the range of binary64. */
+  overflow: 2,
+  /** The divisor is 0, or the variance is so small that binary64 has lost its digits. */
+  vanishing: 3,
+} as const;

@@ -1,0 +1,58 @@
+/** Runs the CPU twins of the kernels. */
+import type { Executor, KernelArray, Workspace } from './executor.ts';
+import { allocateHost, type ElementType, type HostArray } from './kernel.ts';
+
+export interface CpuLimits {
+  /** Default: no segment is ever cut. */
+  readonly pieceLength?: number;
+  /** Rollouts and rows of a tile; the defaults keep a tile's arrays in a second-level cache. */
+  readonly tileRollouts?: number;
+  readonly tileRows?: number;
+}
+
+class CpuArray<T extends ElementType> implements KernelArray<T> {
+  readonly type: T;
+  readonly host: HostArray<T>;
+
+  constructor(type: T, host: HostArray<T>) {
+    this.type = type;
+    this.host = host;
+  }
+
+  get length(): number {
+    return this.host.length;
+  }
+}
+
+export function cpuExecutor(limits: CpuLimits = {}): Executor {
+  const { pieceLength = 2 ** 31, tileRollouts = 1 << 14, tileRows = 1 << 16 } = limits;
+  return {
+    backend: 'cpu',
+    pieceLength,
+    tileRollouts,
+    tileRows,
+    hasTables: true,
+    fits: () => false, // tiles keep the arrays between two kernels small, whatever the batch
+    workspace: cpuWorkspace,
+  };
+}
+
+const hostOf = <T extends ElementType>(array: KernelArray<T>) => (array as CpuArray<T>).host;
+
+function cpuWorkspace(): Workspace {
+  return {
+    input: (type, host) => new CpuArray(type, host),
+    output: (type, length) => new CpuArray(type, allocateHost(type, length)),
+    async run(kernel, parameters, itemCount, arrays, { elementBase = 0 } = {}) {
+      const bases = { firstItem: 0, itemCount, itemBase: 0, elementBase, segmentBase: 0 };
+      const views = Object.entries(kernel.bindings).map(([name, { type }]) => {
+        const array = arrays[name];
+        return [name, array ? hostOf(array) : allocateHost(type, 0)];
+      });
+      kernel.twin({ ...parameters, ...bases }, Object.fromEntries(views));
+    },
+    read: async (array) => hostOf(array),
+    release() {},
+    close() {},
+  };
+}

@@ -1,0 +1,74 @@
+/** Finds adapters and says what they are. */
+import { AdapterError } from '../../errors.ts';
+import { defaultProvider, type GpuProvider, NoWebGpuError } from './provider.ts';
+
+export interface AdapterDescription {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly description: string;
+  /** True for a driver that computes on the CPU. */
+  readonly software: boolean;
+}
+
+export interface FoundAdapter extends AdapterDescription {
+  readonly adapter: GPUAdapter;
+}
+
+/**
+ * The adapter that a device is to be opened on; an adapter gives one device, so ask again for another.
+ * @param text part of the wanted adapter's name; without it the system's first choice
+ * @throws AdapterError with the reason: no package, no driver, no such name
+ */
+export async function findAdapter(text?: string, provider: GpuProvider = defaultProvider): Promise<FoundAdapter> {
+  let adapter: GPUAdapter | null;
+  try {
+    const gpu = await provider.open(text);
+    adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  } catch (error) {
+    throw new AdapterError(refusal(text, error));
+  }
+  if (!adapter) throw new AdapterError('WebGPU finds no adapter on this machine (no Vulkan, Metal or D3D12 driver)');
+  const found = { adapter, ...describeAdapter(adapter.info) };
+  // Browsers have no names to choose by, so the choice is checked here too.
+  const names = [found.vendor, found.architecture, found.description, adapter.info.device].join(' ').toLowerCase();
+  if (
+    text !== undefined &&
+    provider === defaultProvider &&
+    globalThis.navigator?.gpu &&
+    !names.includes(text.toLowerCase())
+  ) {
+    throw new AdapterError(`no adapter's name contains '${text}'; there is: ${found.description}`);
+  }
+  return found;
+}
+
+export function describeAdapter(info: GPUAdapterInfo): AdapterDescription {
+  const { vendor, architecture, isFallbackAdapter } = info;
+  return { vendor, architecture, description: info.description || info.device, software: isFallbackAdapter };
+}
+
+function refusal(text: string | undefined, error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof NoWebGpuError) return message;
+  const names = adapterNames(message);
+  if (text === undefined || names === null) return `WebGPU does not start: ${message.replace(/\s+/g, ' ')}`;
+  return `no adapter's name contains '${text}'; there ${names.length > 0 ? `is: ${names.join(', ')}` : 'is none'}`;
+}
+
+/** Names of all adapters, as far as the implementation tells them. */
+export async function listAdapterNames(provider: GpuProvider = defaultProvider): Promise<string[]> {
+  try {
+    const gpu = await provider.open('\u0001no such adapter');
+    await gpu.requestAdapter();
+    return [];
+  } catch (error) {
+    if (error instanceof NoWebGpuError) throw new AdapterError(error.message);
+    return adapterNames(error instanceof Error ? error.message : '') ?? [];
+  }
+}
+
+/** Dawn lists what there is when a name does not match; null: the message is not of that kind. */
+function adapterNames(message: string): string[] | null {
+  if (!message.includes('Available adapters')) return null;
+  return [...message.matchAll(/name: '([^']*)'/g)].map((match) => match[1]).filter((name) => name !== 'Null backend');
+}

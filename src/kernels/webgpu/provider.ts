@@ -1,0 +1,39 @@
+/** Where a WebGPU implementation comes from: the browser's own, or Dawn through the npm package `webgpu`. */
+
+/** The part of WebGPU that rollnorm needs to begin with; tests hand in one that fails. */
+export interface GpuProvider {
+  /** @param adapterText part of the name of the adapter wanted */
+  open(adapterText?: string): Promise<GPU>;
+}
+
+/** WebGPU cannot be had here at all; the message says why. */
+export class NoWebGpuError extends Error {}
+
+// Dawn ends the process if the object of create() is collected while a device of it lives, so none is ever let go.
+const instances: GPU[] = [];
+
+/** How many Dawn instances this process holds. */
+export const openInstances = (): number => instances.length;
+
+export const defaultProvider: GpuProvider = {
+  async open(adapterText) {
+    const own = globalThis.navigator?.gpu;
+    if (own) return own;
+    const { create, globals } = await loadDawn();
+    for (const [name, value] of Object.entries(globals)) (globalThis as Record<string, unknown>)[name] ??= value;
+    const gpu = create(adapterText === undefined ? [] : [`adapter=${adapterText}`]);
+    instances.push(gpu);
+    return gpu;
+  },
+};
+
+async function loadDawn(): Promise<{ create(options: string[]): GPU; globals: object }> {
+  // A variable keeps bundlers from pulling a Node package into a page.
+  const packageName = 'webgpu';
+  try {
+    return await import(packageName);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    throw new NoWebGpuError(`the npm package webgpu does not load: ${reason}`);
+  }
+}

@@ -1,0 +1,356 @@
+/** The arrays of one computation on a device: uploads, dispatches, read-backs, and the slicing of what does not fit. */
+import { BackendError } from '../../errors.ts';
+import { type ItemSlice, sliceItems } from '../../plan/slices.ts';
+import type { Bases, KernelArray, Workspace } from '../executor.ts';
+import {
+  allocateHost,
+  type BindingMap,
+  type BindingSpec,
+  BYTES_PER_ELEMENT,
+  DISPATCH_FIELDS,
+  type ElementType,
+  type HostArray,
+  type Kernel,
+  type Parameters,
+} from '../kernel.ts';
+import type { ResolvedGpuLimits } from './executor.ts';
+import type { GpuSession } from './session.ts';
+
+/** What no kernel writes: an unwritten entry shows, and as binary64 or binary32 it is NaN and spreads. */
+const UNWRITTEN_WORD = 0xffffffff;
+const TRANSFER_BYTES = 32 * 2 ** 20;
+const SENTINEL_BYTES = 2 ** 20;
+const SMALLEST_BUFFER = 16;
+const PARAMETER_BYTES = 64;
+
+class GpuArray<T extends ElementType> implements KernelArray<T> {
+  readonly type: T;
+  readonly length: number;
+  host: HostArray<T> | null;
+  buffer: GPUBuffer | null = null;
+
+  constructor(type: T, length: number, host: HostArray<T> | null) {
+    this.type = type;
+    this.length = length;
+    this.host = host;
+  }
+}
+
+type Arrays = Readonly<Record<string, KernelArray | null>>;
+
+export class GpuWorkspace implements Workspace {
+  readonly #session: GpuSession;
+  readonly #limits: ResolvedGpuLimits;
+  /** Whether whole arrays lie in the device's memory. If not, arrays are the host's and kernels get slices. */
+  readonly #resident: boolean;
+  readonly #buffers = new Set<GPUBuffer>();
+  readonly #scopes: Promise<GPUError | null>[] = [];
+  #sentinel: GPUBuffer | null = null;
+  #unused: GPUBuffer | null = null;
+  #elementsInFlight = 0;
+
+  constructor(session: GpuSession, limits: ResolvedGpuLimits, resident: boolean) {
+    session.requireUsable();
+    this.#session = session;
+    this.#limits = limits;
+    this.#resident = resident;
+  }
+
+  input<T extends ElementType>(type: T, host: HostArray<T>): KernelArray<T> {
+    return new GpuArray(type, host.length, host);
+  }
+
+  output<T extends ElementType>(type: T, length: number): KernelArray<T> {
+    return new GpuArray(type, length, this.#resident ? null : allocateHost(type, length));
+  }
+
+  async run<B extends BindingMap, P extends string>(
+    kernel: Kernel<B, P>,
+    parameters: Parameters<P>,
+    itemCount: number,
+    arrays: { readonly [K in keyof B]: KernelArray<B[K]['type']> | null },
+    { elementBase = 0 }: Bases = {},
+  ): Promise<void> {
+    if (itemCount === 0) return;
+    const whole = { from: 0, to: itemCount, elementFrom: elementBase, elementTo: 0, segmentFrom: 0, segmentTo: 0 };
+    if (this.#resident) return this.#dispatch(kernel, parameters, whole, (_, name) => this.#bufferOf(arrays[name]));
+    if (Object.values(kernel.bindings).some(({ extent }) => extent === 'table'))
+      return runTwin(kernel, parameters, itemCount, arrays);
+    for (const slice of this.#slices(kernel, itemCount, arrays))
+      await this.#runSlice(kernel, parameters, slice, arrays, elementBase);
+  }
+
+  async read<T extends ElementType>(array: KernelArray<T>): Promise<HostArray<T>> {
+    const source = array as GpuArray<T>;
+    const host = source.buffer ? await this.#download(source.buffer, source.type, source.length) : source.host;
+    if (!host && source.length > 0) throw new BackendError('an array was read before any kernel wrote it');
+    return host ?? allocateHost(source.type, 0);
+  }
+
+  release(...arrays: (KernelArray | null)[]): void {
+    for (const array of arrays) {
+      const buffer = (array as GpuArray<ElementType> | null)?.buffer;
+      if (!buffer) continue;
+      (array as GpuArray<ElementType>).buffer = null;
+      this.#destroy(buffer);
+    }
+  }
+
+  close(): void {
+    // Pending scopes settle by themselves; a failure that nobody waits for any more must not surface later.
+    for (const scope of this.#scopes) scope.catch(() => {});
+    for (const buffer of [...this.#buffers]) this.#destroy(buffer);
+  }
+
+  *#slices(kernel: Kernel, itemCount: number, arrays: Arrays): Generator<ItemSlice> {
+    const hostOf = (name: string) => (arrays[name] as GpuArray<'u32'> | null | undefined)?.host ?? null;
+    const entries = Math.floor(this.#limits.bindingBytes / 8);
+    const limits = { maxItems: entries - 1, maxElements: entries, maxSegments: entries };
+    const hasElements = Object.values(kernel.bindings).some(({ extent }) => extent === 'element');
+    yield* sliceItems(itemCount, hasElements ? hostOf('bounds') : null, hostOf('itemSegments'), limits);
+  }
+
+  /** Uploads the slice's part of every array, runs, and brings the outputs back into the host arrays. */
+  async #runSlice(
+    kernel: Kernel,
+    parameters: Parameters<string>,
+    slice: ItemSlice,
+    arrays: Arrays,
+    elementBase: number,
+  ) {
+    const parts = new Map<string, GpuArray<ElementType>>();
+    for (const [name, spec] of Object.entries(kernel.bindings)) {
+      const array = arrays[name] as GpuArray<ElementType> | null;
+      if (!array) continue;
+      const [from, to] = partOf(spec, slice, elementBase);
+      const host = array.host!.subarray(from, to) as HostArray;
+      parts.set(name, new GpuArray(spec.type, to - from, spec.access === 'read' ? host : null));
+    }
+    await this.#dispatch(kernel, parameters, slice, (_, name) => this.#bufferOf(parts.get(name) ?? null));
+    for (const [name, spec] of Object.entries(kernel.bindings)) {
+      const part = parts.get(name);
+      if (spec.access === 'write' && part) {
+        const [from] = partOf(spec, slice, elementBase);
+        const data = await this.#download(part.buffer!, part.type, part.length);
+        ((arrays[name] as GpuArray<ElementType>).host as HostArray<'u32'>).set(data as HostArray<'u32'>, from);
+      }
+    }
+    this.release(...parts.values());
+  }
+
+  async #dispatch(
+    kernel: Kernel,
+    parameters: Parameters<string>,
+    slice: ItemSlice,
+    bufferFor: (spec: BindingSpec, name: string) => GPUBuffer,
+  ): Promise<void> {
+    const { device, workgroupSize } = this.#session;
+    const { pipeline, layout } = await this.#session.compiled(kernel);
+    this.#pushScopes();
+    const encoder = device.createCommandEncoder({ label: kernel.name });
+    const buffers = Object.entries(kernel.bindings).map(([name, spec]) => {
+      const buffer = bufferFor(spec, name);
+      if (spec.access === 'write') this.#fillUnwritten(encoder, buffer);
+      return { buffer };
+    });
+    const portions = this.#portions(kernel, slice.from, slice.to);
+    const uniform = this.#parameterBuffer(kernel, parameters, slice, portions);
+    const resources = [{ buffer: uniform, size: PARAMETER_BYTES }, ...buffers];
+    const entries = resources.map((resource, binding) => ({ binding, resource }));
+    const bindGroup = device.createBindGroup({ label: kernel.name, layout, entries });
+    const pass = encoder.beginComputePass({ label: kernel.name });
+    pass.setPipeline(pipeline);
+    for (const [index, portion] of portions.entries()) {
+      pass.setBindGroup(0, bindGroup, [index * this.#parameterStride()]);
+      pass.dispatchWorkgroups(Math.ceil(portion.itemCount / workgroupSize));
+    }
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    this.#popScopes();
+    await this.#throttle(kernel, slice.to - slice.from);
+    this.#destroy(uniform);
+  }
+
+  /** Dispatches of bounded work, together all items. */
+  #portions(kernel: Kernel, from: number, to: number): { firstItem: number; itemCount: number }[] {
+    const { workgroupsPerDispatch, elementsPerDispatch } = this.#limits;
+    const byGrid = workgroupsPerDispatch * this.#session.workgroupSize;
+    const most = Math.min(byGrid, Math.max(1, Math.floor(elementsPerDispatch / this.#elementsPerItem(kernel))));
+    const portions = [];
+    for (let firstItem = from; firstItem < to; firstItem += most) {
+      portions.push({ firstItem, itemCount: Math.min(most, to - firstItem) });
+    }
+    return portions;
+  }
+
+  #elementsPerItem(kernel: Kernel): number {
+    const walks = Object.values(kernel.bindings).some(({ extent }) => extent === 'element');
+    return walks ? this.#limits.pieceLength : 1;
+  }
+
+  #parameterStride(): number {
+    return Math.max(PARAMETER_BYTES, this.#session.device.limits.minUniformBufferOffsetAlignment);
+  }
+
+  #parameterBuffer(
+    kernel: Kernel,
+    parameters: Parameters<string>,
+    slice: ItemSlice,
+    portions: readonly { firstItem: number; itemCount: number }[],
+  ): GPUBuffer {
+    const stride = this.#parameterStride();
+    const words = new Uint32Array((stride / 4) * portions.length);
+    const bases = { itemBase: slice.from, elementBase: slice.elementFrom, segmentBase: slice.segmentFrom };
+    for (const [index, portion] of portions.entries()) {
+      const fields: Record<string, number> = { ...parameters, ...bases, ...portion };
+      const names = [...DISPATCH_FIELDS, ...kernel.parameters];
+      words.set(
+        names.map((name) => fields[name]),
+        (index * stride) / 4,
+      );
+    }
+    const buffer = this.#createBuffer(words.byteLength, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
+    this.#session.device.queue.writeBuffer(buffer, 0, words);
+    return buffer;
+  }
+
+  /** The device's copy of an array; uploaded on first use. */
+  #bufferOf(array: KernelArray | null): GPUBuffer {
+    const storage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+    if (!array || array.length === 0) {
+      this.#unused ??= this.#createBuffer(SMALLEST_BUFFER, storage);
+      return this.#unused;
+    }
+    const own = array as GpuArray<ElementType>;
+    if (!own.buffer) {
+      own.buffer = this.#createBuffer(own.length * BYTES_PER_ELEMENT[own.type], storage);
+      if (own.host) this.#upload(own.buffer, own.host);
+    }
+    return own.buffer;
+  }
+
+  #upload(buffer: GPUBuffer, host: HostArray): void {
+    const bytes = new Uint8Array(host.buffer as ArrayBuffer, host.byteOffset, host.byteLength);
+    for (let at = 0; at < bytes.length; at += TRANSFER_BYTES) {
+      this.#session.device.queue.writeBuffer(buffer, at, bytes.subarray(at, at + TRANSFER_BYTES));
+    }
+  }
+
+  #fillUnwritten(encoder: GPUCommandEncoder, buffer: GPUBuffer): void {
+    if (!this.#sentinel) {
+      this.#sentinel = this.#createBuffer(SENTINEL_BYTES, GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST);
+      this.#session.device.queue.writeBuffer(
+        this.#sentinel,
+        0,
+        new Uint32Array(SENTINEL_BYTES / 4).fill(UNWRITTEN_WORD),
+      );
+    }
+    for (let at = 0; at < buffer.size; at += SENTINEL_BYTES) {
+      encoder.copyBufferToBuffer(this.#sentinel, 0, buffer, at, Math.min(SENTINEL_BYTES, buffer.size - at));
+    }
+  }
+
+  async #throttle(kernel: Kernel, items: number): Promise<void> {
+    this.#elementsInFlight += items * this.#elementsPerItem(kernel);
+    if (this.#elementsInFlight < this.#limits.elementsInFlight) return;
+    this.#elementsInFlight = 0;
+    await this.#session.wait(this.#session.device.queue.onSubmittedWorkDone(), kernel.name);
+    await this.#checkScopes();
+  }
+
+  async #download<T extends ElementType>(buffer: GPUBuffer, type: T, length: number): Promise<HostArray<T>> {
+    const host = allocateHost(type, length);
+    const bytes = new Uint8Array(host.buffer as ArrayBuffer);
+    for (let at = 0; at < bytes.length; at += TRANSFER_BYTES) {
+      await this.#downloadPart(buffer, at, bytes.subarray(at, at + TRANSFER_BYTES));
+    }
+    await this.#checkScopes();
+    requireWritten(host);
+    return host;
+  }
+
+  async #downloadPart(buffer: GPUBuffer, at: number, target: Uint8Array): Promise<void> {
+    const { device } = this.#session;
+    this.#pushScopes();
+    const staging = this.#createBuffer(target.length, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST, true);
+    // If the copy below does nothing, what is read is the sentinel and not a plausible zero.
+    new Uint8Array(staging.getMappedRange()).fill(0xff);
+    staging.unmap();
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(buffer, at, staging, 0, target.length);
+    device.queue.submit([encoder.finish()]);
+    this.#popScopes();
+    await this.#session.wait(staging.mapAsync(GPUMapMode.READ), 'reading results back');
+    target.set(new Uint8Array(staging.getMappedRange()));
+    staging.unmap();
+    this.#destroy(staging);
+  }
+
+  #createBuffer(byteLength: number, usage: number, mappedAtCreation = false): GPUBuffer {
+    const size = Math.max(SMALLEST_BUFFER, Math.ceil(byteLength / 4) * 4);
+    const buffer = this.#session.device.createBuffer({
+      size: mappedAtCreation ? byteLength : size,
+      usage,
+      mappedAtCreation,
+    });
+    this.#buffers.add(buffer);
+    return buffer;
+  }
+
+  #destroy(buffer: GPUBuffer): void {
+    this.#buffers.delete(buffer);
+    buffer.destroy();
+  }
+
+  #pushScopes(): void {
+    this.#session.requireUsable();
+    for (const filter of ['internal', 'out-of-memory', 'validation'] as const)
+      this.#session.device.pushErrorScope(filter);
+  }
+
+  #popScopes(): void {
+    for (let i = 0; i < 3; i++) {
+      const scope = this.#session.device.popErrorScope();
+      scope.catch(() => {});
+      this.#scopes.push(scope);
+    }
+  }
+
+  async #checkScopes(): Promise<void> {
+    const errors = await this.#session.wait(Promise.all(this.#scopes.splice(0)), 'checking for errors');
+    const error = errors.find((found) => found !== null);
+    if (error) throw new BackendError(`the GPU reported: ${describeError(error)}`);
+  }
+}
+
+function describeError(error: GPUError): string {
+  const kind = error instanceof GPUOutOfMemoryError ? 'out of memory' : 'error';
+  return `${kind}: ${error.message.split('\n', 1)[0]}`;
+}
+
+/** Where the part of an array for a slice lies. Arrays of elements begin at `elementBase`. */
+function partOf({ extent }: BindingSpec, slice: ItemSlice, elementBase: number): [number, number] {
+  if (extent === 'item') return [slice.from, slice.to];
+  if (extent === 'bounds') return [slice.from, slice.to + 1];
+  if (extent === 'element') return [slice.elementFrom - elementBase, slice.elementTo - elementBase];
+  return [slice.segmentFrom, slice.segmentTo];
+}
+
+/** Kernels that only move bits from a table need no device where the table is the host's. */
+function runTwin(kernel: Kernel, parameters: Parameters<string>, itemCount: number, arrays: Arrays): void {
+  const views = Object.entries(kernel.bindings).map(([name, { type }]) => {
+    const array = arrays[name] as GpuArray<ElementType> | null;
+    return [name, array?.host ?? allocateHost(type, 0)];
+  });
+  const bases = { firstItem: 0, itemCount, itemBase: 0, elementBase: 0, segmentBase: 0 };
+  kernel.twin({ ...parameters, ...bases }, Object.fromEntries(views));
+}
+
+function requireWritten(host: HostArray): void {
+  const words = new Uint32Array(host.buffer, host.byteOffset, host.byteLength / 4);
+  const step = host.BYTES_PER_ELEMENT / 4;
+  let unwritten = 0;
+  for (let i = 0; i < words.length; i += step)
+    if (words[i] === UNWRITTEN_WORD && words[i + step - 1] === UNWRITTEN_WORD) unwritten++;
+  if (unwritten > 0) throw new BackendError(`the GPU left ${unwritten} of ${host.length} results unwritten`);
+}
