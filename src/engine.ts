@@ -2,8 +2,8 @@
 
 import { Crossover, type CrossoverOptions } from './crossover.ts';
 import { AdapterError, BackendError, InputError, RollnormError, UsageError } from './errors.ts';
-import { type EstimatorOptions, isPassThrough, resolveEstimator } from './estimators/estimators.ts';
-import { type PolicyOptions, resolvePolicies } from './estimators/policies.ts';
+import { type Estimator, type EstimatorOptions, isPassThrough, resolveEstimator } from './estimators/estimators.ts';
+import { type Policies, type PolicyOptions, resolvePolicies } from './estimators/policies.ts';
 import { requireSharedRewards, surveySiblings } from './estimators/siblings.ts';
 import { type CpuLimits, cpuExecutor } from './kernels/cpu-executor.ts';
 import type { Executor } from './kernels/executor.ts';
@@ -63,6 +63,21 @@ export interface BackendUse {
 /** After this many failures in a row an `auto` engine stops trying its GPU. */
 const FAILURES_TO_GIVE_UP = 3;
 
+/**
+ * Resolves what was left to defaults.
+ * @throws UsageError on impossible values and combinations
+ */
+export function checkOptions(options: NormalizeOptions): { estimator: Estimator; policies: Policies } {
+  const estimator = resolveEstimator(options);
+  const policies = resolvePolicies(options);
+  if (isPassThrough(estimator) && policies.exclude.length > 0) {
+    throw new UsageError(
+      `--exclude has no meaning with ${estimator.name}, which passes every row's own reward through`,
+    );
+  }
+  return { estimator, policies };
+}
+
 /** Opens an engine. Nothing is loaded or compiled until the first batch needs it. */
 export function createEngine(options: EngineOptions = {}): Engine {
   return new Engine(options);
@@ -98,12 +113,8 @@ export class Engine {
   /** The same for a batch that is columns already. */
   async normalizeColumns(columns: SampleColumns, options: NormalizeOptions = {}): Promise<NormalizeResult> {
     if (this.#closed) throw new UsageError('the engine is closed');
-    const estimator = resolveEstimator(options);
-    const policies = resolvePolicies(options);
+    const { estimator, policies } = checkOptions(options);
     const passThrough = isPassThrough(estimator);
-    if (passThrough && policies.exclude.length > 0) {
-      throw new UsageError(`exclude has no meaning with ${estimator.name}: every row keeps its own reward`);
-    }
     requireRewards(columns, policies.exclude.includes('missing-reward'), options.requireIdentity ?? false);
     const started = performance.now();
     const everyRowIsARollout = policies.siblings === 'rows';

@@ -1,0 +1,63 @@
+#!/usr/bin/env node
+/** The command line: parses, dispatches, and turns errors into messages and exit statuses. */
+import { Command, CommanderError } from 'commander';
+import { addDoctor } from './commands/doctor.ts';
+import { addNormalize } from './commands/normalize.ts';
+import { RollnormError } from './errors.ts';
+import { removeTemporaryFiles } from './io/temporary-files.ts';
+import { packageVersion } from './version.ts';
+
+const USAGE = 2;
+const INTERNAL = 70;
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+async function main(): Promise<number> {
+  for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => stopBySignal(status));
+  process.stderr.on('error', () => {}); // a reader of messages that goes away must not end the work
+  const program = buildProgram();
+  try {
+    await program.parseAsync();
+    return 0;
+  } catch (error) {
+    return reportError(error);
+  }
+}
+
+function buildProgram(): Command {
+  const program = new Command('rollnorm')
+    .description(
+      'Turns the rewards of rollouts into group-relative advantages for RL post-training: one value per rollout,\n' +
+        'however many training rows it fanned out into, with the same bits on GPU and CPU.',
+    )
+    .version(packageVersion())
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: false })
+    .configureOutput({ outputError: (text, write) => write(`rollnorm: ${text}`) })
+    .addHelpText(
+      'after',
+      '\nExit status: 0 done, 2 usage, 3 bad input, 4 no such adapter, 70 internal or GPU fault, 74 read or write failed.',
+    );
+  addNormalize(program);
+  addDoctor(program);
+  for (const command of program.commands) command.copyInheritedSettings(program).exitOverride();
+  return program;
+}
+
+function reportError(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  if (error instanceof RollnormError) {
+    process.stderr.write(`rollnorm: ${error.message}\n`);
+    return error.exitStatus;
+  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`rollnorm: internal error, please report it: ${text}\n`);
+  return INTERNAL;
+}
+
+function stopBySignal(status: number): never {
+  removeTemporaryFiles();
+  process.exit(status);
+}
+
+process.exitCode = await main();
