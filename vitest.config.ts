@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+// Where a machine-readable result goes beside the readable one.
+const report = process.env.ROLLNORM_TEST_REPORT;
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
@@ -9,5 +12,6 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
   },
 });

@@ -52,8 +52,13 @@ export class Crossover {
   async compare(work: Work, cpu: Executor, gpu: Executor, adapter: AdapterDescription): Promise<string | null> {
     if (adapter.software)
       return `the only adapter is a software one (${adapter.description}), which is used when asked for`;
-    if (this.#fixed === null) this.#measured ??= crossing(await measure(cpu), await measure(gpu));
+    if (this.#fixed === null) this.#measured ??= await this.measure(cpu, gpu);
     return this.reasonToStayOnCpu(work);
+  }
+
+  /** Rows from which on the GPU gains time; Infinity where it never does. */
+  async measure(cpu: Executor, gpu: Executor): Promise<number> {
+    return crossing(await costOf(cpu), await costOf(gpu));
   }
 
   reasonForGpu(backend: string, { columns: { rowCount } }: Work): string {
@@ -72,7 +77,7 @@ export function crossing(cpu: Cost, gpu: Cost): number {
   return gain > 0 ? Math.max(0, (gpu.perCall - cpu.perCall) / gain) : Number.POSITIVE_INFINITY;
 }
 
-async function measure(executor: Executor): Promise<Cost> {
+async function costOf(executor: Executor): Promise<Cost> {
   const small = await bestTime(executor, probeBatch(SMALL_PROBE));
   const large = await bestTime(executor, probeBatch(LARGE_PROBE));
   const perRow = Math.max(0, (large - small) / (LARGE_PROBE - SMALL_PROBE));

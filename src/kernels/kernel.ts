@@ -72,3 +72,6 @@ export function allocateHost<T extends ElementType>(type: T, length: number): Ho
   };
   return make[type]() as HostArray<T>;
 }
+
+export const bytesOf = ({ type, length }: { readonly type: ElementType; readonly length: number }): number =>
+  length * BYTES_PER_ELEMENT[type];

@@ -12,13 +12,23 @@ const PROBE = `
   globalThis.keep = gpu;
 `;
 
+/**
+ * ROLLNORM_TEST_DRIVER: `swiftshader` takes the driver from npm whatever the machine has; any other text must be part of
+ * the adapter's description; without it, what the machine has is taken.
+ */
 export default function setup(): void {
-  const wanted = process.env.ROLLNORM_TEST_DRIVER ?? 'any';
-  const found = wanted === 'swiftshader' ? undefined : probe();
-  if (found === undefined) useSoftwareDriver(unpackSoftwareDriver());
-  const adapter = found ?? probe();
-  if (adapter === undefined)
+  const wanted = process.env.ROLLNORM_TEST_DRIVER ?? '';
+  let adapter = wanted === 'swiftshader' ? undefined : probe();
+  if (adapter === undefined) {
+    useSoftwareDriver(unpackSoftwareDriver());
+    adapter = probe();
+  }
+  if (adapter === undefined) {
     throw new Error('no WebGPU adapter, not even the software driver: the GPU tests cannot run');
+  }
+  if (!adapter.toLowerCase().includes(wanted.toLowerCase())) {
+    throw new Error(`the GPU tests are to run on ${wanted}, but the adapter is ${adapter}`);
+  }
   console.log(`GPU tests run on ${adapter}`);
 }
 
