@@ -1,17 +1,15 @@
 /** Reads one id column: bytes to codes, with one compare a row while an id repeats. */
 import { InputError } from '../../errors.ts';
 import { encodeText, type IdCoder, NO_ID } from '../../samples/ids.ts';
+import { LastSpan } from './last-span.ts';
 import { excerpt, Kind } from './scan.ts';
 import { decodeString, hasEscape, wholeNumber } from './values.ts';
-
-const LONGEST_REMEMBERED = 256;
 
 export class IdReader {
   readonly #field: string;
   readonly #coder: IdCoder;
   #columnKind: Kind | null = null;
-  readonly #last = new Uint8Array(LONGEST_REMEMBERED);
-  #lastLength = -1;
+  readonly #last = new LastSpan();
   #lastCode = NO_ID;
 
   constructor(field: string, coder: IdCoder) {
@@ -22,15 +20,11 @@ export class IdReader {
   /** Code of the id in a value's span; NO_ID where it is absent or null. */
   read(kind: Kind, bytes: Uint8Array, start: number, end: number): number {
     if (kind === Kind.absent || kind === Kind.null) return NO_ID;
-    if (this.#repeats(bytes, start, end)) return this.#lastCode;
+    if (this.#last.equals(bytes, start, end)) return this.#lastCode;
     this.#requireKind(kind, bytes, start, end);
     const code =
       kind === Kind.number ? this.#coder.codeOfInteger(wholeNumber(bytes, start, end)) : this.#text(bytes, start, end);
-    this.#lastLength = -1;
-    if (end - start <= LONGEST_REMEMBERED) {
-      this.#lastLength = end - start;
-      for (let i = 0; i < this.#lastLength; i++) this.#last[i] = bytes[start + i];
-    }
+    this.#last.remember(bytes, start, end);
     this.#lastCode = code;
     return code;
   }
@@ -46,12 +40,6 @@ export class IdReader {
     // Equal text may be spelled with and without escapes, so only plain text is compared by its bytes.
     if (!hasEscape(bytes, start, end)) return this.#coder.codeOfBytes(bytes, start + 1, end - 1);
     return this.#coder.codeOfBytes(encodeText(decodeString(bytes, start, end)));
-  }
-
-  #repeats(bytes: Uint8Array, start: number, end: number): boolean {
-    if (end - start !== this.#lastLength) return false;
-    for (let i = 0; i < this.#lastLength; i++) if (bytes[start + i] !== this.#last[i]) return false;
-    return true;
   }
 
   #requireKind(kind: Kind, bytes: Uint8Array, start: number, end: number): void {

@@ -6,6 +6,7 @@ import { growableF64, growableU8, growableU32 } from '../../samples/growable.ts'
 import { IdCoder, NO_ID } from '../../samples/ids.ts';
 import { type OutputFields, ROW_FIELDS, type RowField } from './fields.ts';
 import { IdReader } from './id-reader.ts';
+import { LastSpan } from './last-span.ts';
 import { forEachLine } from './lines.ts';
 import { RewardReader } from './reward-reader.ts';
 import { compileFields, excerpt, FieldSpans, Kind, ScanError, scanObject } from './scan.ts';
@@ -75,6 +76,8 @@ class RowReader {
   readonly #tokens = growableU32();
   readonly #flags = growableU8();
   readonly #lines = new LineNumbers();
+  readonly #lastStatusSpan = new LastSpan();
+  #lastStatus: Status = 'completed';
   readonly #unknownStatuses = new Set<string>();
   #rowCount = 0;
   #hasGroups = false;
@@ -169,9 +172,13 @@ class RowReader {
     const kind = this.#spans.kind[FIELD.status];
     if (kind === Kind.absent || kind === Kind.null) return 'completed';
     if (kind !== Kind.string) throw new InputError(`status must be text, found ${this.#excerpt(bytes, FIELD.status)}`);
+    const start = this.#spans.start[FIELD.status];
+    const end = this.#spans.end[FIELD.status];
+    if (this.#lastStatusSpan.equals(bytes, start, end)) return this.#lastStatus;
     this.parsing = PREFIXES[FIELD.status];
-    const { start, end } = this.#spans;
-    return statusFromText(decodeString(bytes, start[FIELD.status], end[FIELD.status]), this.#unknownStatuses);
+    this.#lastStatus = statusFromText(decodeString(bytes, start, end), this.#unknownStatuses);
+    this.#lastStatusSpan.remember(bytes, start, end);
+    return this.#lastStatus;
   }
 
   /** trainable_tokens, else the ones of loss_mask, else response_length, else 0; all that are there are checked. */
