@@ -20,9 +20,9 @@ struct Parameters {
 
 const ONE = vec2<u32>(0u, 0x3ff00000u);
 
-// Squares below 2^-960 have lost digits in binary64 (they fall under 2^-1022), and an epsilon below 2^-400 does not hide
+// Squares below 2^-996 have lost digits in binary64 (they fall under 2^-1022), and an epsilon below 2^-400 does not hide
 // it. A zero divisor is the extreme case. These are high words; both numbers are not negative.
-const SMALLEST_VARIANCE_SUM_HIGH = 0x03f00000u;
+const SMALLEST_VARIANCE_SUM_HIGH = 0x01b00000u;
 const SMALLEST_HIDING_EPSILON_HIGH = 0x26f00000u;
 
 @compute @workgroup_size(workgroup_size)

@@ -42,8 +42,7 @@ export function surveySiblings(plan: Plan, columns: SampleColumns): SiblingSurve
 function agree(plan: Plan, rewards: Float64Array, start: number, end: number): boolean {
   const first = rewards[rowAt(plan, start)];
   for (let position = start + 1; position < end; position++) {
-    const reward = rewards[rowAt(plan, position)];
-    if (reward !== first && !(Number.isNaN(reward) && Number.isNaN(first))) return false;
+    if (!sameReward(rewards[rowAt(plan, position)], first)) return false;
   }
   return true;
 }
@@ -55,13 +54,16 @@ function describe(plan: Plan, columns: SampleColumns, start: number, end: number
   // The rows shown must show the difference, however far down it is.
   for (let position = start + ROWS_PER_EXAMPLE; position < end; position++) {
     const row = rowAt(plan, position);
-    if (columns.rewards[row] === columns.rewards[rows[0]]) continue;
+    if (sameReward(columns.rewards[row], columns.rewards[rows[0]])) continue;
     rows.push(row);
     break;
   }
   const rollout = columns.rolloutIds.describe(columns.rolloutCodes![rows[0]]);
   return { rollout, rows, rewards: rows.map((row) => presentOrNull(columns.rewards[row])) };
 }
+
+/** -0 equals 0; missing equals missing. */
+const sameReward = (a: number, b: number) => a === b || (Number.isNaN(a) && Number.isNaN(b));
 
 const presentOrNull = (reward: number) => (Number.isNaN(reward) ? null : reward);
 

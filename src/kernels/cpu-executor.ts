@@ -1,4 +1,5 @@
 /** Runs the CPU twins of the kernels. */
+import { requirePieceLength } from '../plan/reduction.ts';
 import type { Executor, KernelArray, Workspace } from './executor.ts';
 import { allocateHost, type ElementType, type HostArray } from './kernel.ts';
 
@@ -26,6 +27,7 @@ class CpuArray<T extends ElementType> implements KernelArray<T> {
 
 export function cpuExecutor(limits: CpuLimits = {}): Executor {
   const { pieceLength = 2 ** 31, tileRollouts = 1 << 14, tileRows = 1 << 16 } = limits;
+  requirePieceLength(pieceLength, 2 ** 31);
   return {
     backend: 'cpu',
     pieceLength,

@@ -1,5 +1,5 @@
 /** Rows to prompt groups: the four tiers, first match wins. */
-import { InputError } from '../errors.ts';
+import { InputError, UsageError } from '../errors.ts';
 import { growableU32 } from '../samples/growable.ts';
 import { NO_ID } from '../samples/ids.ts';
 import { bucketOffsets, stableOrder } from './bucket-sort.ts';
@@ -32,7 +32,7 @@ export interface RowGroups {
 /**
  * Groups the rows of a batch.
  * @param groupCodes code of group_index per row, or NO_ID; null: no row has one
- * @throws InputError where the sizes do not sum to the row count, or `strict` meets a row without group_index
+ * @throws UsageError on sizes that are no counts; InputError where the sizes do not sum to the row count, or `strict` meets a row without group_index
  */
 export function groupRows(
   groupCodes: Uint32Array | null,
@@ -40,6 +40,7 @@ export function groupRows(
   options: GroupingOptions,
   place: (row: number) => string,
 ): RowGroups {
+  requireCounts(options);
   if (options.promptGroupSizes) return slicesOfSizes(options.promptGroupSizes, rowCount);
   const ungrouped = rowsWithout(groupCodes, rowCount);
   if (ungrouped.count === 0) {
@@ -52,6 +53,15 @@ export function groupRows(
     return { ...contiguous(Array.from({ length: prompts }, () => samples)), tier: 3 };
   }
   return { ...contiguous([rowCount]), tier: 4 };
+}
+
+function requireCounts({ promptGroupSizes = [], nSamplesPerPrompt = 0, rolloutBatchSize = 0 }: GroupingOptions): void {
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
+  const size = promptGroupSizes.find((candidate) => !isCount(candidate));
+  if (size !== undefined) throw new UsageError(`a prompt group size must be a whole number >= 0, got ${size}`);
+  for (const [name, value] of Object.entries({ nSamplesPerPrompt, rolloutBatchSize })) {
+    if (!isCount(value)) throw new UsageError(`${name} must be a whole number >= 0, got ${value}`);
+  }
 }
 
 function slicesOfSizes(sizes: readonly number[], rowCount: number): RowGroups {

@@ -12,7 +12,7 @@ export interface Finding {
 export interface KeyHygiene {
   /** Rollouts that join rows keyed by rollout_id with rows keyed by index. */
   readonly mergedKeys: Finding;
-  /** Rollouts whose key another prompt group has too. */
+  /** Rollout keys that more than one prompt group has. */
   readonly repeatedKeys: Finding;
 }
 
@@ -72,50 +72,57 @@ function findRepeated(rollouts: RowRollouts, codes: Uint32Array): Finding {
   const found = { count: 0, row: -1 };
   for (let rollout = 0; rollout < rollouts.rolloutCount; rollout++) {
     const row = firstRow(rollouts, rollout);
-    if (codes[row] === NO_ID || !seen.again(codes[row])) continue;
+    if (codes[row] === NO_ID || !seen.isSecond(codes[row])) continue;
     if (found.count++ === 0) found.row = row;
   }
   return found;
 }
 
 interface SeenSet {
-  /** Whether the code was asked for before. */
-  again(code: number): boolean;
+  /** Whether the code is asked for the second time; further times do not count. */
+  isSecond(code: number): boolean;
 }
 
 class BitSet implements SeenSet {
   readonly #low: number;
-  readonly #bits: Uint32Array;
+  readonly #once: Uint32Array;
+  readonly #twice: Uint32Array;
 
   constructor(low: number, span: number) {
     this.#low = low;
-    this.#bits = new Uint32Array(Math.ceil(span / 32));
+    this.#once = new Uint32Array(Math.ceil(span / 32));
+    this.#twice = new Uint32Array(Math.ceil(span / 32));
   }
 
-  again(code: number): boolean {
+  isSecond(code: number): boolean {
     const at = code - this.#low;
     const word = at >>> 5;
     const bit = 1 << (at & 31);
-    const was = (this.#bits[word] & bit) !== 0;
-    this.#bits[word] |= bit;
-    return was;
+    if ((this.#once[word] & bit) === 0) {
+      this.#once[word] |= bit;
+      return false;
+    }
+    const isSecond = (this.#twice[word] & bit) === 0;
+    this.#twice[word] |= bit;
+    return isSecond;
   }
 }
 
 /** Codes far apart: sorting finds the few that repeat, and only those are remembered. */
 class SortedSet implements SeenSet {
-  readonly #repeats = new Map<number, boolean>();
+  readonly #repeats = new Map<number, number>();
 
   constructor(rollouts: RowRollouts, codes: Uint32Array) {
     const sorted = new Uint32Array(rollouts.rolloutCount);
     for (let rollout = 0; rollout < sorted.length; rollout++) sorted[rollout] = codes[firstRow(rollouts, rollout)];
     sorted.sort();
-    for (let i = 1; i < sorted.length; i++) if (sorted[i] === sorted[i - 1]) this.#repeats.set(sorted[i], false);
+    for (let i = 1; i < sorted.length; i++) if (sorted[i] === sorted[i - 1]) this.#repeats.set(sorted[i], 0);
   }
 
-  again(code: number): boolean {
-    const was = this.#repeats.get(code);
-    if (was === false) this.#repeats.set(code, true);
-    return was === true;
+  isSecond(code: number): boolean {
+    const times = this.#repeats.get(code);
+    if (times === undefined) return false;
+    this.#repeats.set(code, times + 1);
+    return times === 1;
   }
 }

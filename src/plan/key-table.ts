@@ -2,20 +2,26 @@
 import { scatterBits } from './code-table.ts';
 
 const SMALLEST = 16;
+/** A group begins with at most this many slots, which stay in cache; only keys that are really there make it wider. */
+const LARGEST_AT_FIRST = 256;
 
 export class KeyTable {
-  #keys = new Uint32Array(SMALLEST);
-  #values = new Uint32Array(SMALLEST);
+  #keys = new Uint32Array(LARGEST_AT_FIRST);
+  #values = new Uint32Array(LARGEST_AT_FIRST);
   // An entry counts only if its stamp is the current epoch, so a new group costs no clearing.
-  #stamps = new Uint32Array(SMALLEST);
+  #stamps = new Uint32Array(LARGEST_AT_FIRST);
   #epoch = 1;
   #mask = SMALLEST - 1;
   #count = 0;
 
-  /** Forgets every key. The part of the arrays in use shrinks back, so that small groups stay in cache after a giant. */
-  begin(): void {
+  /**
+   * Forgets every key. The part of the arrays in use shrinks back, so that small groups stay in cache after a giant.
+   * @param rowCount of the group: it cannot have more keys
+   */
+  begin(rowCount: number): void {
     this.#count = 0;
     this.#mask = SMALLEST - 1;
+    while (this.#mask < rowCount * 2 && this.#mask + 1 < LARGEST_AT_FIRST) this.#mask = this.#mask * 2 + 1;
     this.#nextEpoch();
   }
 

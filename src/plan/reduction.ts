@@ -1,5 +1,13 @@
 /** Cuts segments into pieces of bounded length, level above level, until every segment is one value. */
 
+import { UsageError } from '../errors.ts';
+
+/** @throws UsageError where pieces of this length would not be subtrees, or never become one */
+export function requirePieceLength(pieceLength: number, longest: number): void {
+  if (pieceLength >= 2 && pieceLength <= longest && Number.isInteger(Math.log2(pieceLength))) return;
+  throw new UsageError(`pieceLength must be a power of two from 2 to ${longest}, got ${pieceLength}`);
+}
+
 /** One dispatch of a segmented reduction: item i reduces the elements [elementOffsets[i], elementOffsets[i + 1]). */
 export interface ReductionLevel {
   readonly itemCount: number;

@@ -29,7 +29,7 @@ export function findRollouts(groups: RowGroups, rolloutCodes: Uint32Array | null
   let rolloutCount = 0;
   let inOrder = rowsByGroup === null;
   for (let group = 0; group < groupCount; group++) {
-    keys.begin();
+    keys.begin(groupRows[group + 1] - groupRows[group]);
     let lastCode = NO_ID;
     let rollout = 0;
     for (let at = groupRows[group]; at < groupRows[group + 1]; at++) {

@@ -126,8 +126,11 @@ function requireId(field: string, id: Id, kind: IdKind | null, row: number): IdK
 /** rollout_id, else index; rows keyed by index are marked in `flags`. */
 function rolloutCodesOf(batch: Batch, coder: IdCoder, flags: Uint8Array | null): Uint32Array | null {
   const codes = batch.rolloutId ? codesOf('rolloutId', batch.rolloutId, coder) : null;
-  if (!batch.index || (codes && !codes.includes(NO_ID))) return codes;
-  const indexCodes = codesOf('index', batch.index, coder);
+  if (!batch.index) return codes;
+  // Codes of an index that no row needs are not kept, but the column is checked all the same.
+  const needed = !codes || codes.includes(NO_ID);
+  const indexCodes = codesOf('index', batch.index, needed ? coder : new IdCoder());
+  if (!needed) return codes;
   if (!codes) {
     for (let row = 0; flags !== null && row < flags.length; row++) flags[row] |= packFlags(false, true, 'completed');
     return indexCodes;
@@ -185,7 +188,9 @@ function tokensOf(
       throw new InputError(`${place(row)}: lossMask has ${mask.length} entries but responseLength is ${length}`);
     }
     if (total !== null || length !== null || mask) isKnown = true;
-    const hasMask = lists ? Boolean(mask) : lossMasks !== null;
+    const hasMask = lists
+      ? Boolean(mask)
+      : lossMasks !== null && lossMasks.wordOffsets[row + 1] > lossMasks.wordOffsets[row];
     const removed = flags !== null && (flags[row] & 1) !== 0;
     fixedTokens[row] = removed ? 0 : (total ?? (hasMask ? COUNT_THE_MASK : (length ?? 0)));
   }

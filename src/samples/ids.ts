@@ -105,7 +105,7 @@ class EntryTable {
 
   read(entry: number): { kind: number; text: string } {
     const { kind, bytes, start, end } = this.#locate(entry);
-    return { kind, text: new TextDecoder().decode(bytes.subarray(start, end)) };
+    return { kind, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start, end)) };
   }
 
   #append(kind: number, bytes: Uint8Array): number {

@@ -23,9 +23,9 @@ export function packLossMasks(masks: ArrayLike<ArrayLike<number | boolean> | nul
 
 function packRow(mask: ArrayLike<number | boolean>, words: Uint32Array, firstWord: number, row: number): void {
   for (let i = 0; i < mask.length; i++) {
-    const entry = Number(mask[i]);
-    if (entry === 1) words[firstWord + (i >>> 5)] |= 1 << (i & 31);
-    else if (entry !== 0)
+    const entry: unknown = mask[i];
+    if (entry === 1 || entry === true) words[firstWord + (i >>> 5)] |= 1 << (i & 31);
+    else if (entry !== 0 && entry !== false)
       throw new InputError(`row ${row + 1}: lossMask entry ${i + 1} must be 0 or 1, got ${mask[i]}`);
   }
 }

@@ -7,7 +7,7 @@ import { defineKernel, read, write } from '../kernel.ts';
  * Squares below this have lost digits in binary64 (they fall under 2^-1022), and an epsilon below the other limit does
  * not hide it. A zero divisor is the extreme case.
  */
-export const SMALLEST_VARIANCE_SUM = 2 ** -960;
+export const SMALLEST_VARIANCE_SUM = 2 ** -996;
 export const SMALLEST_HIDING_EPSILON = 2 ** -400;
 
 export const groupDeviation = defineKernel({

@@ -1,5 +1,6 @@
 /** Runs the kernels on a WebGPU device, with whole arrays in its memory where they fit and slice by slice where not. */
 import { UsageError } from '../../errors.ts';
+import { requirePieceLength } from '../../plan/reduction.ts';
 import type { Executor, Workspace } from '../executor.ts';
 import type { GpuSession } from './session.ts';
 import { GpuWorkspace } from './workspace.ts';
@@ -60,9 +61,7 @@ function resolveLimits(device: GPUSupportedLimits, requested: GpuLimits): Resolv
     elementsPerDispatch: requested.elementsPerDispatch ?? DEFAULTS.elementsPerDispatch,
     elementsInFlight: requested.elementsInFlight ?? DEFAULTS.elementsInFlight,
   };
-  if (pieceLength < 2 || Math.log2(pieceLength) % 1 !== 0 || pieceLength > 2 ** 20) {
-    throw new UsageError(`pieceLength must be a power of two from 2 to 2^20, got ${pieceLength}`);
-  }
+  requirePieceLength(pieceLength, 2 ** 20);
   if (limits.bindingBytes < pieceLength * 16) {
     throw new UsageError(
       `bindingBytes must be at least 16 times pieceLength (${pieceLength * 16}), got ${limits.bindingBytes}`,
