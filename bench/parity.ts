@@ -1,5 +1,6 @@
 /** CPU against the adapter, bit by bit, over shapes and value classes; needs nothing but the built package. */
-import { createEngine, type Engine, type NormalizeOptions } from '../src/engine.ts';
+import { createEngine, type Engine } from '../src/engine.ts';
+import type { NormalizeOptions } from '../src/options.ts';
 import type { Batch } from '../src/samples/batch.ts';
 import { packLossMasks } from '../src/samples/loss-masks.ts';
 import { generateBatch, generator } from './data.ts';

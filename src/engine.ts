@@ -1,47 +1,20 @@
 /** The engine: a batch in, one advantage per row out; chooses a backend, falls back with a reason, reports. */
-
-import { Crossover, type CrossoverOptions } from './crossover.ts';
+import { Crossover } from './crossover.ts';
 import { AdapterError, BackendError, InputError, RollnormError, UsageError } from './errors.ts';
-import { type Estimator, type EstimatorOptions, isPassThrough, resolveEstimator } from './estimators/estimators.ts';
-import { type Policies, type PolicyOptions, resolvePolicies } from './estimators/policies.ts';
+import { isPassThrough } from './estimators/estimators.ts';
 import { requireSharedRewards, surveySiblings } from './estimators/siblings.ts';
-import { type CpuLimits, cpuExecutor } from './kernels/cpu-executor.ts';
+import { cpuExecutor } from './kernels/cpu-executor.ts';
 import type { Executor } from './kernels/executor.ts';
 import { type Outcome, runProgram, type Work } from './kernels/program.ts';
-import type { AdapterDescription } from './kernels/webgpu/adapters.ts';
-import { type GpuLimits, gpuExecutor } from './kernels/webgpu/executor.ts';
-import type { GpuProvider } from './kernels/webgpu/provider.ts';
+import { gpuExecutor } from './kernels/webgpu/executor.ts';
 import { GpuSession } from './kernels/webgpu/session.ts';
+import { BACKENDS, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
 import { describeGroup, groupOfRow } from './plan/describe.ts';
-import type { GroupingOptions } from './plan/groups.ts';
 import { planBatch } from './plan/plan.ts';
-import { buildReport, type Report } from './report.ts';
+import { type BackendUse, buildReport, type Report } from './report.ts';
 import { type Batch, columnsOfBatch } from './samples/batch.ts';
 import type { SampleColumns } from './samples/columns.ts';
 import { requireRewards } from './samples/rewards.ts';
-
-export const BACKENDS = ['auto', 'cpu', 'webgpu'] as const;
-export type BackendChoice = (typeof BACKENDS)[number];
-
-export interface EngineOptions extends CrossoverOptions {
-  /** `auto` (default): a hardware GPU where it gains time, else the CPU. `webgpu`: any adapter, and an error without. */
-  readonly backend?: BackendChoice | undefined;
-  /** Part of the wanted adapter's name. */
-  readonly adapter?: string | undefined;
-  /** How long one wait for the GPU may take before it is given up. Default 60,000. */
-  readonly timeoutMs?: number | undefined;
-  readonly gpuLimits?: (GpuLimits & { readonly workgroupSize?: number | undefined }) | undefined;
-  readonly cpuLimits?: CpuLimits | undefined;
-  /** Another source of WebGPU than the environment's. */
-  readonly provider?: GpuProvider | undefined;
-}
-
-export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, GroupingOptions {
-  /** Refuse rows with neither rollout_id nor index. */
-  readonly requireIdentity?: boolean | undefined;
-  /** Where the advantages go: binary32, one per row. Default: a new array. */
-  readonly output?: Float32Array | undefined;
-}
 
 export interface NormalizeResult {
   /** Binary32, one per row, in row order. */
@@ -51,32 +24,8 @@ export interface NormalizeResult {
   readonly report: Report;
 }
 
-/** Which backend computed, and why that one. */
-export interface BackendUse {
-  readonly backend: 'cpu' | 'webgpu';
-  readonly adapter: AdapterDescription | null;
-  readonly reason: string;
-  /** True where a GPU was to be used and was not. */
-  readonly fellBack: boolean;
-}
-
 /** After this many failures in a row an `auto` engine stops trying its GPU. */
 const FAILURES_TO_GIVE_UP = 3;
-
-/**
- * Resolves what was left to defaults.
- * @throws UsageError on impossible values and combinations
- */
-export function checkOptions(options: NormalizeOptions): { estimator: Estimator; policies: Policies } {
-  const estimator = resolveEstimator(options);
-  const policies = resolvePolicies(options);
-  if (isPassThrough(estimator) && policies.exclude.length > 0) {
-    throw new UsageError(
-      `--exclude has no meaning with ${estimator.name}, which passes every row's own reward through`,
-    );
-  }
-  return { estimator, policies };
-}
 
 /** Opens an engine. Nothing is loaded or compiled until the first batch needs it. */
 export function createEngine(options: EngineOptions = {}): Engine {

@@ -1,13 +1,5 @@
 /** The public surface of rollnorm. */
-export {
-  BACKENDS,
-  type BackendChoice,
-  createEngine,
-  type Engine,
-  type EngineOptions,
-  type NormalizeOptions,
-  type NormalizeResult,
-} from './engine.ts';
+export { createEngine, type Engine, type NormalizeResult } from './engine.ts';
 export { AdapterError, BackendError, FileError, InputError, RollnormError, UsageError } from './errors.ts';
 export { ESTIMATORS, type EstimatorName, type EstimatorOptions } from './estimators/estimators.ts';
 export {
@@ -18,8 +10,9 @@ export {
   type SiblingPolicy,
 } from './estimators/policies.ts';
 export type { AdapterDescription } from './kernels/webgpu/adapters.ts';
-export type { GpuLimits } from './kernels/webgpu/executor.ts';
+export type { GpuLimits } from './kernels/webgpu/limits.ts';
 export type { GpuProvider } from './kernels/webgpu/provider.ts';
+export { BACKENDS, type BackendChoice, type EngineOptions, type NormalizeOptions } from './options.ts';
 export type { GroupingOptions, Tier } from './plan/groups.ts';
 export type { Report } from './report.ts';
 export type { Batch, IdColumn } from './samples/batch.ts';

@@ -1,10 +1,11 @@
 /** What a run says about itself: the summary of the command line and the report of the library. */
-import type { BackendUse, NormalizeOptions } from './engine.ts';
+
 import { isPassThrough } from './estimators/estimators.ts';
 import type { ExclusionReason, SiblingPolicy } from './estimators/policies.ts';
 import type { Disagreement, SiblingSurvey } from './estimators/siblings.ts';
 import type { Outcome, Work } from './kernels/program.ts';
 import type { AdapterDescription } from './kernels/webgpu/adapters.ts';
+import type { NormalizeOptions } from './options.ts';
 import { TIERS, type Tier } from './plan/groups.ts';
 
 export interface Report {
@@ -31,6 +32,15 @@ export interface Report {
   readonly backend_reason: string;
   readonly adapter: AdapterDescription | null;
   readonly seconds: { readonly plan: number; readonly compute: number };
+}
+
+/** Which backend computed, and why that one. */
+export interface BackendUse {
+  readonly backend: 'cpu' | 'webgpu';
+  readonly adapter: AdapterDescription | null;
+  readonly reason: string;
+  /** True where a GPU was to be used and was not. */
+  readonly fellBack: boolean;
 }
 
 interface Facts {

@@ -1,14 +1,7 @@
 /** `rollnorm normalize`: rows in, the same rows with their advantage out. */
 import { type Stats, statSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import {
-  BACKENDS,
-  type BackendChoice,
-  checkOptions,
-  createEngine,
-  type EngineOptions,
-  type NormalizeOptions,
-} from '../engine.ts';
+import { createEngine } from '../engine.ts';
 import { UsageError } from '../errors.ts';
 import { ESTIMATORS, type EstimatorName } from '../estimators/estimators.ts';
 import {
@@ -22,6 +15,7 @@ import type { OutputFields } from '../io/jsonl/fields.ts';
 import { readColumns } from '../io/jsonl/read-columns.ts';
 import { ReaderGone, writeRows } from '../io/jsonl/write-rows.ts';
 import { type Output, openOutput } from '../io/output.ts';
+import { BACKENDS, type BackendChoice, checkOptions, type EngineOptions, type NormalizeOptions } from '../options.ts';
 import type { Report } from '../report.ts';
 import { packageVersion } from '../version.ts';
 import { parseCount, parseDdof, parseEpsilon, parseList, parsePositive, parseSeconds, parseSizes } from './options.ts';

@@ -22,7 +22,11 @@ export interface RunOptions {
 export function runCli(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   if (!existsSync(CLI)) throw new Error('dist/ is not built; run npm run build');
   const env = { ...process.env, ...options.env };
-  const child = spawn(process.execPath, [CLI, ...args], { cwd: options.cwd, env, stdio: 'pipe' });
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd: options.cwd,
+    env,
+    stdio: 'pipe',
+  });
   const stdout: Buffer[] = [];
   let stderr = '';
   child.stdout.on('data', (data: Buffer) => stdout.push(data));

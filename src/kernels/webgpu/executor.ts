@@ -1,33 +1,8 @@
 /** Runs the kernels on a WebGPU device, with whole arrays in its memory where they fit and slice by slice where not. */
-import { UsageError } from '../../errors.ts';
-import { requirePieceLength } from '../../plan/reduction.ts';
 import type { Executor, Workspace } from '../executor.ts';
+import { type GpuLimits, resolveLimits } from './limits.ts';
 import type { GpuSession } from './session.ts';
 import { GpuWorkspace } from './workspace.ts';
-
-/** Bounds on what the device is asked for at once. All have defaults; tests inject small ones. */
-export interface GpuLimits {
-  /** Bytes of one storage binding. Default: the device's limit. */
-  readonly bindingBytes?: number | undefined;
-  /** Bytes of all arrays of a batch that is worked on without tiles. */
-  readonly memoryBytes?: number | undefined;
-  /** Elements that one invocation handles at most; a power of two. */
-  readonly pieceLength?: number | undefined;
-  readonly workgroupsPerDispatch?: number | undefined;
-  /** Elements that one dispatch handles at most, so that none takes longer than a driver allows. */
-  readonly elementsPerDispatch?: number | undefined;
-  /** Elements handed over before the host waits for the device. */
-  readonly elementsInFlight?: number | undefined;
-}
-
-export type ResolvedGpuLimits = { readonly [K in keyof GpuLimits]-?: number };
-
-const DEFAULTS = {
-  memoryBytes: 2 ** 32,
-  pieceLength: 64,
-  elementsPerDispatch: 2 ** 24,
-  elementsInFlight: 2 ** 25,
-};
 
 /** A tile holds at most about this many bytes for a row or rollout, all arrays together. */
 const TILE_BYTES_PER_ITEM = 8;
@@ -48,24 +23,4 @@ export function gpuExecutor(session: GpuSession, requested: GpuLimits = {}): Exe
     fits,
     workspace: (arrayBytes): Workspace => new GpuWorkspace(session, limits, fits(arrayBytes)),
   };
-}
-
-function resolveLimits(device: GPUSupportedLimits, requested: GpuLimits): ResolvedGpuLimits {
-  const within = (wanted: number | undefined, most: number) => Math.min(wanted ?? most, most);
-  const { pieceLength = DEFAULTS.pieceLength } = requested;
-  const limits = {
-    bindingBytes: within(requested.bindingBytes, Math.min(device.maxStorageBufferBindingSize, device.maxBufferSize)),
-    memoryBytes: requested.memoryBytes ?? DEFAULTS.memoryBytes,
-    pieceLength,
-    workgroupsPerDispatch: within(requested.workgroupsPerDispatch, device.maxComputeWorkgroupsPerDimension),
-    elementsPerDispatch: requested.elementsPerDispatch ?? DEFAULTS.elementsPerDispatch,
-    elementsInFlight: requested.elementsInFlight ?? DEFAULTS.elementsInFlight,
-  };
-  requirePieceLength(pieceLength, 2 ** 20);
-  if (limits.bindingBytes < pieceLength * 16) {
-    throw new UsageError(
-      `bindingBytes must be at least 16 times pieceLength (${pieceLength * 16}), got ${limits.bindingBytes}`,
-    );
-  }
-  return limits;
 }

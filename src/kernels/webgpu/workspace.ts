@@ -13,7 +13,7 @@ import {
   type Kernel,
   type Parameters,
 } from '../kernel.ts';
-import type { ResolvedGpuLimits } from './executor.ts';
+import type { ResolvedGpuLimits } from './limits.ts';
 import type { GpuSession } from './session.ts';
 
 /** What no kernel writes: an unwritten entry shows, and as binary64 or binary32 it is NaN and spreads. */

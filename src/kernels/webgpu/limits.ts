@@ -1,0 +1,48 @@
+/** How much of a device is used at once. */
+import { UsageError } from '../../errors.ts';
+import { requirePieceLength } from '../../plan/reduction.ts';
+
+/** Bounds on what the device is asked for at once. All have defaults; tests inject small ones. */
+export interface GpuLimits {
+  /** Bytes of one storage binding. Default: the device's limit. */
+  readonly bindingBytes?: number | undefined;
+  /** Bytes of all arrays of a batch that is worked on without tiles. */
+  readonly memoryBytes?: number | undefined;
+  /** Elements that one invocation handles at most; a power of two. */
+  readonly pieceLength?: number | undefined;
+  readonly workgroupsPerDispatch?: number | undefined;
+  /** Elements that one dispatch handles at most, so that none takes longer than a driver allows. */
+  readonly elementsPerDispatch?: number | undefined;
+  /** Elements handed over before the host waits for the device. */
+  readonly elementsInFlight?: number | undefined;
+}
+
+export type ResolvedGpuLimits = { readonly [K in keyof GpuLimits]-?: number };
+
+const DEFAULTS = {
+  memoryBytes: 2 ** 32,
+  pieceLength: 64,
+  elementsPerDispatch: 2 ** 24,
+  elementsInFlight: 2 ** 25,
+};
+
+/** @throws UsageError where the limits leave no room for one piece */
+export function resolveLimits(device: GPUSupportedLimits, requested: GpuLimits): ResolvedGpuLimits {
+  const within = (wanted: number | undefined, most: number) => Math.min(wanted ?? most, most);
+  const { pieceLength = DEFAULTS.pieceLength } = requested;
+  const limits = {
+    bindingBytes: within(requested.bindingBytes, Math.min(device.maxStorageBufferBindingSize, device.maxBufferSize)),
+    memoryBytes: requested.memoryBytes ?? DEFAULTS.memoryBytes,
+    pieceLength,
+    workgroupsPerDispatch: within(requested.workgroupsPerDispatch, device.maxComputeWorkgroupsPerDimension),
+    elementsPerDispatch: requested.elementsPerDispatch ?? DEFAULTS.elementsPerDispatch,
+    elementsInFlight: requested.elementsInFlight ?? DEFAULTS.elementsInFlight,
+  };
+  requirePieceLength(pieceLength, 2 ** 20);
+  if (limits.bindingBytes < pieceLength * 16) {
+    throw new UsageError(
+      `bindingBytes must be at least 16 times pieceLength (${pieceLength * 16}), got ${limits.bindingBytes}`,
+    );
+  }
+  return limits;
+}
