@@ -7,6 +7,7 @@ import { cpuExecutor } from './kernels/cpu-executor.ts';
 import type { Executor } from './kernels/executor.ts';
 import { type Outcome, runProgram, type Work } from './kernels/program.ts';
 import { gpuExecutor } from './kernels/webgpu/executor.ts';
+import { requireCount } from './kernels/webgpu/limits.ts';
 import { GpuSession } from './kernels/webgpu/session.ts';
 import { BACKENDS, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
 import { describeGroup, groupOfRow } from './plan/describe.ts';
@@ -46,6 +47,8 @@ export class Engine {
     const { backend = 'auto' } = options;
     if (!BACKENDS.includes(backend))
       throw new UsageError(`unknown backend '${backend}'; known: ${BACKENDS.join(', ')}`);
+    for (const [name, value] of Object.entries({ ...options.gpuLimits, timeoutMs: options.timeoutMs }))
+      requireCount(name, value);
     this.#options = options;
     this.#cpu = cpuExecutor(options.cpuLimits);
     this.#crossover = new Crossover(options);

@@ -66,7 +66,7 @@ export function resolveEstimator(options: EstimatorOptions): Estimator {
   let rule: EstimatorRule = ESTIMATORS[name];
   if (options.disableRewardsNormalization) rule = PASS_THROUGH;
   else if (options.disableGrpoStdNormalization && rule.scale === 'deviation') rule = CENTRE;
-  return { name, ...rule, ddof, epsilon };
+  return { name, ...rule, ddof, epsilon: epsilon + 0 }; // -0 has other bits and the same meaning
 }
 
 export function isPassThrough(rule: EstimatorRule): boolean {

@@ -6,9 +6,9 @@ export type ElementType = 'u32' | 'f64' | 'f32';
 /**
  * Which part of an array a range of items touches, so that work can be cut where a whole array does not fit:
  * `item` one entry an item, `bounds` one more (offsets), `element` the entries that the bounds span, `segment` those of
- * the items' segments, `table` any entry.
+ * the items' segments, `table` any entry, `row` the elements' entries if the parameter rowsInOrder is 1 and else any.
  */
-export type Extent = 'item' | 'bounds' | 'element' | 'segment' | 'table';
+export type Extent = 'item' | 'bounds' | 'element' | 'segment' | 'table' | 'row';
 
 export interface BindingSpec<T extends ElementType = ElementType> {
   readonly type: T;

@@ -117,3 +117,59 @@ export function withChangedLine(kernel: Kernel, file: string, line: string, repl
   texts[`${name}.wgsl`] = shaderText[`${kernel.name}.wgsl`];
   return { ...kernel, name, preludes: kernel.preludes.map((own) => (own === file ? `${file}-${suffix}` : own)) };
 }
+
+/** Seeded numbers: a 32-bit splitmix generator. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed | 0;
+  }
+
+  word(): number {
+    this.#state = (this.#state + 0x9e3779b9) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return (mixed ^ (mixed >>> 15)) >>> 0;
+  }
+
+  /** A whole number in [0, limit). */
+  below(limit: number): number {
+    return this.word() % limit;
+  }
+
+  /** A number in [0, 1) with all its bits. */
+  unit(): number {
+    return this.word() / 2 ** 32 + this.word() / 2 ** 64;
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.below(from.length)];
+  }
+}
+
+/** The binary64 number `steps` places further in the order of bits. */
+export function neighbour(value: number, steps: number): number {
+  const bits = new BigInt64Array(Float64Array.of(value).buffer);
+  bits[0] += BigInt(steps);
+  return new Float64Array(bits.buffer)[0];
+}
+
+/** Kinds of rewards; each entry begins a segment and gives its values one by one. */
+export const VALUE_CLASSES: Readonly<Record<string, (random: Random) => () => number>> = {
+  integers: (random) => () => random.below(11) - 5,
+  decimals: (random) => () => (random.below(2001) - 1000) / 1000,
+  'mixed magnitudes': (random) => () => (random.unit() - 0.5) * 2 ** (random.below(200) - 100),
+  'signed zeros and ones': (random) => () => random.pick([0, -0, 1, -1]),
+  subnormals: (random) => () => (random.below(2 ** 21) - 2 ** 20) * Number.MIN_VALUE,
+  huge: (random) => () => (random.unit() - 0.5) * 2 ** (1020 + random.below(5)),
+  neighbours: (random) => {
+    const base = 1 + random.unit();
+    return () => neighbour(base, random.below(5) - 2);
+  },
+  'equal values': (random) => {
+    const value = random.pick([0.9, 1 / 3, -0, 1e30]);
+    return () => value;
+  },
+  'halfway between binary32 numbers': (random) => () => 1 + random.below(100) / 2 ** 23 + random.below(3) / 2 ** 25,
+};

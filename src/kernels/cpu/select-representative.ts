@@ -11,8 +11,8 @@ export const selectRepresentative = defineKernel({
   bindings: {
     bounds: read('u32', 'bounds'),
     rowsByRollout: read('u32', 'element'),
-    tokens: read('u32', 'table'),
-    rewards: read('f64', 'table'),
+    tokens: read('u32', 'row'),
+    rewards: read('f64', 'row'),
     winners: write('u32', 'item'),
     ranks: write('f64', 'item'),
   },

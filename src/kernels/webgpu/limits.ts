@@ -28,6 +28,7 @@ const DEFAULTS = {
 
 /** @throws UsageError where the limits leave no room for one piece */
 export function resolveLimits(device: GPUSupportedLimits, requested: GpuLimits): ResolvedGpuLimits {
+  for (const [name, value] of Object.entries(requested)) requireCount(name, value);
   const within = (wanted: number | undefined, most: number) => Math.min(wanted ?? most, most);
   const { pieceLength = DEFAULTS.pieceLength } = requested;
   const limits = {
@@ -45,4 +46,10 @@ export function resolveLimits(device: GPUSupportedLimits, requested: GpuLimits):
     );
   }
   return limits;
+}
+
+/** @throws UsageError unless the value, where there is one, is a whole number above 0 */
+export function requireCount(name: string, value: number | undefined): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value > 0)) return;
+  throw new UsageError(`${name} must be a whole number above 0, got ${value}`);
 }

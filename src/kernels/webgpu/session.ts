@@ -4,6 +4,8 @@ import type { Kernel } from '../kernel.ts';
 import { type AdapterDescription, type FoundAdapter, findAdapter } from './adapters.ts';
 import { defaultProvider, type GpuProvider } from './provider.ts';
 import { shaderText } from './shader-text.generated.ts';
+import { SubmitLedger } from './submit-ledger.ts';
+import { withinTime } from './within-time.ts';
 
 export const DEFAULT_WORKGROUP_SIZE = 64;
 /** How long one wait for the device may take. Work is handed over in portions that the slowest driver does in far less. */
@@ -26,6 +28,7 @@ export class GpuSession {
   readonly adapter: AdapterDescription;
   readonly timeoutMs: number;
   readonly workgroupSize: number;
+  readonly ledger: SubmitLedger;
   readonly #kernels = new Map<string, Promise<CompiledKernel>>();
   #failure: string | null = null;
   #abandoned = false;
@@ -33,6 +36,7 @@ export class GpuSession {
 
   private constructor(device: GPUDevice, { adapter: _, ...adapter }: FoundAdapter, options: SessionOptions) {
     this.device = device;
+    this.ledger = new SubmitLedger(device);
     this.adapter = adapter;
     this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.workgroupSize = Math.min(
@@ -49,14 +53,17 @@ export class GpuSession {
 
   /** @throws AdapterError where there is no adapter, BackendError where its device does not open */
   static async open(options: SessionOptions = {}): Promise<GpuSession> {
-    const found = await findAdapter(options.adapter, options.provider ?? defaultProvider);
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const finding = findAdapter(options.adapter, options.provider ?? defaultProvider);
+    const found = await withinTime(finding, timeoutMs, 'looking for an adapter');
     const { limits } = found.adapter;
     const requiredLimits = {
       maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
       maxBufferSize: limits.maxBufferSize,
     };
     try {
-      return new GpuSession(await found.adapter.requestDevice({ requiredLimits }), found, options);
+      const device = await withinTime(found.adapter.requestDevice({ requiredLimits }), timeoutMs, 'opening a device');
+      return new GpuSession(device, found, options);
     } catch (error) {
       throw new BackendError(`${found.description}: no device opens: ${messageOf(error)}`, { cause: error });
     }
@@ -70,22 +77,15 @@ export class GpuSession {
   /** Waits for the device: rejects when it is lost, or gives it up when it does not answer in time. */
   async wait<T>(promise: Promise<T>, what: string): Promise<T> {
     this.requireUsable();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#abandoned = true;
-        this.#failure ??= `the device did not answer within ${this.timeoutMs / 1000} s (${what})`;
-        reject(new BackendError(this.#failure));
-      }, this.timeoutMs);
-    });
-    promise.catch(() => {}); // it may reject after the race is over
+    const settled = Promise.race([promise, this.#lost]);
     try {
-      return await Promise.race([promise, late, this.#lost]);
+      return await withinTime(settled, this.timeoutMs, what, (reason) => {
+        this.#abandoned = true;
+        this.#failure ??= reason;
+      });
     } catch (error) {
       if (error instanceof BackendError) throw error;
       throw new BackendError(`${what}: ${messageOf(error)}`, { cause: error });
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -125,8 +125,17 @@ export class GpuSession {
       return { pipeline: await this.wait(pipeline, `compiling ${kernel.name}`), layout };
     } catch (error) {
       if (this.#failure !== null) throw error;
-      throw new BackendError(`${messageOf(error)}${await compilerMessages(module, code)}`, { cause: error });
+      throw new BackendError(`${messageOf(error)}${await this.#compilerMessages(module, code)}`, { cause: error });
     }
+  }
+
+  async #compilerMessages(module: GPUShaderModule, code: string): Promise<string> {
+    const { messages } = await this.wait(module.getCompilationInfo(), 'asking for compiler messages');
+    const lines = code.split('\n');
+    const quoted = messages.map(
+      ({ type, lineNum, message }) => `\n  ${type}: ${message}\n  ${lineNum}: ${lines[lineNum - 1] ?? ''}`,
+    );
+    return quoted.join('');
   }
 
   /**
@@ -135,7 +144,9 @@ export class GpuSession {
    */
   close(): void {
     this.#failure ??= 'the engine was closed';
-    if (!this.#abandoned) this.device.destroy();
+    if (this.#abandoned) return;
+    this.ledger.close();
+    this.device.destroy();
   }
 }
 
@@ -147,14 +158,6 @@ export function shaderOf(kernel: Kernel): string {
 
 function missing(file: string): never {
   throw new BackendError(`shader file ${file} is not in the build`);
-}
-
-async function compilerMessages(module: GPUShaderModule, code: string): Promise<string> {
-  const { messages } = await module.getCompilationInfo();
-  const lines = code.split('\n');
-  return messages
-    .map(({ type, lineNum, message }) => `\n  ${type}: ${message}\n  ${lineNum}: ${lines[lineNum - 1] ?? ''}`)
-    .join('');
 }
 
 export function messageOf(error: unknown): string {

@@ -73,9 +73,9 @@ export class GpuWorkspace implements Workspace {
   ): Promise<void> {
     if (itemCount === 0) return;
     const whole = { from: 0, to: itemCount, elementFrom: elementBase, elementTo: 0, segmentFrom: 0, segmentTo: 0 };
-    if (this.#resident) return this.#dispatch(kernel, parameters, whole, (_, name) => this.#bufferOf(arrays[name]));
-    if (Object.values(kernel.bindings).some(({ extent }) => extent === 'table'))
-      return runTwin(kernel, parameters, itemCount, arrays);
+    if (this.#resident)
+      return this.#dispatch(kernel, parameters, whole, ({ access }, name) => this.#bufferOf(arrays[name], access));
+    if (readsAnyEntry(kernel, parameters)) return runTwin(kernel, parameters, itemCount, arrays, elementBase);
     for (const slice of this.#slices(kernel, itemCount, arrays))
       await this.#runSlice(kernel, parameters, slice, arrays, elementBase);
   }
@@ -126,7 +126,9 @@ export class GpuWorkspace implements Workspace {
       const host = array.host!.subarray(from, to) as HostArray;
       parts.set(name, new GpuArray(spec.type, to - from, spec.access === 'read' ? host : null));
     }
-    await this.#dispatch(kernel, parameters, slice, (_, name) => this.#bufferOf(parts.get(name) ?? null));
+    await this.#dispatch(kernel, parameters, slice, ({ access }, name) =>
+      this.#bufferOf(parts.get(name) ?? null, access),
+    );
     for (const [name, spec] of Object.entries(kernel.bindings)) {
       const part = parts.get(name);
       if (spec.access === 'write' && part) {
@@ -146,6 +148,7 @@ export class GpuWorkspace implements Workspace {
   ): Promise<void> {
     const { device, workgroupSize } = this.#session;
     const { pipeline, layout } = await this.#session.compiled(kernel);
+    if (this.#session.ledger.isFull) await this.#settleLedger();
     this.#pushScopes();
     const encoder = device.createCommandEncoder({ label: kernel.name });
     const buffers = Object.entries(kernel.bindings).map(([name, spec]) => {
@@ -165,6 +168,7 @@ export class GpuWorkspace implements Workspace {
       pass.dispatchWorkgroups(Math.ceil(portion.itemCount / workgroupSize));
     }
     pass.end();
+    this.#session.ledger.sign(encoder);
     device.queue.submit([encoder.finish()]);
     this.#popScopes();
     await this.#throttle(kernel, slice.to - slice.from);
@@ -215,9 +219,11 @@ export class GpuWorkspace implements Workspace {
   }
 
   /** The device's copy of an array; uploaded on first use. */
-  #bufferOf(array: KernelArray | null): GPUBuffer {
+  #bufferOf(array: KernelArray | null, access: BindingSpec['access']): GPUBuffer {
     const storage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
     if (!array || array.length === 0) {
+      // A buffer that is written may not be bound a second time.
+      if (access === 'write') return this.#createBuffer(SMALLEST_BUFFER, storage);
       this.#unused ??= this.#createBuffer(SMALLEST_BUFFER, storage);
       return this.#unused;
     }
@@ -269,21 +275,42 @@ export class GpuWorkspace implements Workspace {
     return host;
   }
 
+  /** Reads bytes back, and with them the proof that everything submitted before did run. */
   async #downloadPart(buffer: GPUBuffer, at: number, target: Uint8Array): Promise<void> {
-    const { device } = this.#session;
+    const { device, ledger } = this.#session;
+    const { pendingBytes } = ledger;
     this.#pushScopes();
-    const staging = this.#createBuffer(target.length, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST, true);
-    // If the copy below does nothing, what is read is the sentinel and not a plausible zero.
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const staging = this.#createBuffer(target.length + pendingBytes, usage, true);
+    // If the copies below do nothing, what is read is the sentinel and not a plausible zero.
     new Uint8Array(staging.getMappedRange()).fill(0xff);
     staging.unmap();
     const encoder = device.createCommandEncoder();
     encoder.copyBufferToBuffer(buffer, at, staging, 0, target.length);
+    ledger.copyPending(encoder, staging, target.length);
     device.queue.submit([encoder.finish()]);
     this.#popScopes();
-    await this.#session.wait(staging.mapAsync(GPUMapMode.READ), 'reading results back');
-    target.set(new Uint8Array(staging.getMappedRange()));
+    await this.#mapped(staging);
+    const bytes = staging.getMappedRange();
+    target.set(new Uint8Array(bytes, 0, target.length));
+    ledger.verify(new Uint32Array(bytes, target.length, pendingBytes / 4));
     staging.unmap();
     this.#destroy(staging);
+  }
+
+  /** A failed map says little; the scopes around the copy say why. */
+  async #mapped(staging: GPUBuffer): Promise<void> {
+    try {
+      await this.#session.wait(staging.mapAsync(GPUMapMode.READ), 'reading results back');
+    } catch (error) {
+      if (this.#session.failure === null) await this.#checkScopes();
+      throw error;
+    }
+  }
+
+  async #settleLedger(): Promise<void> {
+    await this.#downloadPart(this.#bufferOf(null, 'read'), 0, new Uint8Array(SMALLEST_BUFFER));
+    await this.#checkScopes();
   }
 
   #createBuffer(byteLength: number, usage: number, mappedAtCreation = false): GPUBuffer {
@@ -332,17 +359,28 @@ function describeError(error: GPUError): string {
 function partOf({ extent }: BindingSpec, slice: ItemSlice, elementBase: number): [number, number] {
   if (extent === 'item') return [slice.from, slice.to];
   if (extent === 'bounds') return [slice.from, slice.to + 1];
-  if (extent === 'element') return [slice.elementFrom - elementBase, slice.elementTo - elementBase];
+  if (extent === 'element' || extent === 'row') return [slice.elementFrom - elementBase, slice.elementTo - elementBase];
   return [slice.segmentFrom, slice.segmentTo];
 }
 
+function readsAnyEntry(kernel: Kernel, parameters: Parameters<string>): boolean {
+  const scattered = parameters.rowsInOrder === 0;
+  return Object.values(kernel.bindings).some(({ extent }) => extent === 'table' || (extent === 'row' && scattered));
+}
+
 /** Kernels that only move bits from a table need no device where the table is the host's. */
-function runTwin(kernel: Kernel, parameters: Parameters<string>, itemCount: number, arrays: Arrays): void {
+function runTwin(
+  kernel: Kernel,
+  parameters: Parameters<string>,
+  itemCount: number,
+  arrays: Arrays,
+  elementBase: number,
+): void {
   const views = Object.entries(kernel.bindings).map(([name, { type }]) => {
     const array = arrays[name] as GpuArray<ElementType> | null;
     return [name, array?.host ?? allocateHost(type, 0)];
   });
-  const bases = { firstItem: 0, itemCount, itemBase: 0, elementBase: 0, segmentBase: 0 };
+  const bases = { firstItem: 0, itemCount, itemBase: 0, elementBase, segmentBase: 0 };
   kernel.twin({ ...parameters, ...bases }, Object.fromEntries(views));
 }
 
