@@ -13,6 +13,8 @@ export default defineConfig({
     setupFiles: ['test/support/property-seed.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // Process tests take half a second each; only what is slower than that is worth a line.
+    slowTestThreshold: 5_000,
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
   },
 });

@@ -24,7 +24,7 @@ export async function* jsonl(): AsyncGenerator<Subject> {
       run,
     });
     yield subject('JSON.parse of every line', () => parseLines(file));
-    yield subject('read columns', () => readColumns('bench', chunksOf(file), { outputFields: OUTPUT_FIELDS }));
+    yield subject('read columns', () => readColumns(chunksOf(file), { outputFields: OUTPUT_FIELDS }));
     const values = { rawRewards: new Float64Array(rows), advantages: new Float32Array(rows) };
     yield subject('write rows', () => writeRows('bench', chunksOf(file), undefined, values, OUTPUT_FIELDS, DISCARD));
   }

@@ -47,7 +47,7 @@ for (const [group, rows] of groupBy(both, (row) => row.group_index)) {
   const table = new Table({
     head: ['rollout', 'rows', 'reward', 'advantage, row-weighted', 'advantage, per rollout'],
     colAligns: ['left', 'right', 'right', 'right', 'right'],
-    style: { head: [], border: [] },
+    style: { head: [], border: [], compact: true },
   });
   for (const [id, siblings] of rollouts) {
     const [{ raw_reward, rowWise, advantage }] = siblings;

@@ -7,7 +7,7 @@ import { cpuExecutor } from './kernels/cpu-executor.ts';
 import type { Executor } from './kernels/executor.ts';
 import { type Outcome, runProgram, type Work } from './kernels/program.ts';
 import { gpuExecutor } from './kernels/webgpu/executor.ts';
-import { requireCount } from './kernels/webgpu/limits.ts';
+import { requireCount, requireTimeout } from './kernels/webgpu/limits.ts';
 import { GpuSession } from './kernels/webgpu/session.ts';
 import { BACKENDS, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
 import { describeGroup, groupOfRow } from './plan/describe.ts';
@@ -47,8 +47,8 @@ export class Engine {
     const { backend = 'auto' } = options;
     if (!BACKENDS.includes(backend))
       throw new UsageError(`unknown backend '${backend}'; known: ${BACKENDS.join(', ')}`);
-    for (const [name, value] of Object.entries({ ...options.gpuLimits, timeoutMs: options.timeoutMs }))
-      requireCount(name, value);
+    for (const [name, value] of Object.entries({ ...options.gpuLimits })) requireCount(name, value);
+    requireTimeout(options.timeoutMs);
     this.#options = options;
     this.#cpu = cpuExecutor(options.cpuLimits);
     this.#crossover = new Crossover(options);
@@ -70,7 +70,7 @@ export class Engine {
     requireRewards(columns, policies.exclude.includes('missing-reward'), options.requireIdentity ?? false);
     const started = performance.now();
     const everyRowIsARollout = policies.siblings === 'rows';
-    const grouping = passThrough ? { ...options, strict: false, promptGroupSizes: undefined } : options;
+    const grouping = passThrough ? leniently(options, columns.rowCount) : options;
     const plan = planBatch(columns, { ...grouping, everyRowIsARollout });
     const survey = surveySiblings(plan, columns);
     if (policies.siblings === 'shared' && !passThrough) requireSharedRewards(plan, columns);
@@ -156,6 +156,12 @@ export class Engine {
   }
 }
 
+/** Pass-through refuses no grouping; what would have been refused is left out and becomes a warning. */
+function leniently(options: NormalizeOptions, rowCount: number): NormalizeOptions {
+  const fits = options.promptGroupSizes?.reduce((sum, size) => sum + size, 0) === rowCount;
+  return { ...options, strict: false, promptGroupSizes: fits ? options.promptGroupSizes : undefined };
+}
+
 function outputFor(given: Float32Array | undefined, rowCount: number): Float32Array {
   if (given && given.length !== rowCount)
     throw new UsageError(`output has ${given.length} entries but the batch has ${rowCount} rows`);
@@ -175,6 +181,8 @@ function requireFinite({ columns, plan, estimator }: Work, { failedGroup }: Outc
   for (let row = 0; row < advantages.length; row++) {
     if (Number.isFinite(advantages[row])) continue;
     const named = describeGroup(plan, columns, groupOfRow(plan, row));
-    throw new InputError(`${columns.place(row)}: reward: the advantage overflows binary32 (${named})`);
+    throw new InputError(
+      `${columns.place(row)}: reward ${columns.rewards[row]}: the advantage overflows binary32 (${named})`,
+    );
   }
 }

@@ -47,12 +47,18 @@ function buildProgram(): Command {
 function reportError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   if (error instanceof RollnormError) {
-    process.stderr.write(`rollnorm: ${error.message}\n`);
+    process.stderr.write(`rollnorm: ${printable(error.message)}\n`);
     return error.exitStatus;
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`rollnorm: internal error, please report it: ${text}\n`);
   return INTERNAL;
+}
+
+/** File names come into messages as they are; a terminal must not obey them. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
+  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f]/g, (control) => JSON.stringify(control).slice(1, -1));
 }
 
 function stopBySignal(status: number): never {

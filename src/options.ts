@@ -36,12 +36,30 @@ export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, Group
  * @throws UsageError on impossible values and combinations
  */
 export function checkOptions(options: NormalizeOptions): { estimator: Estimator; policies: Policies } {
+  requireKinds(options);
   const estimator = resolveEstimator(options);
   const policies = resolvePolicies(options);
   if (isPassThrough(estimator) && policies.exclude.length > 0) {
-    throw new UsageError(
-      `--exclude has no meaning with ${estimator.name}, which passes every row's own reward through`,
-    );
+    const by = options.disableRewardsNormalization
+      ? 'disabled rewards normalization'
+      : `the estimator ${estimator.name}`;
+    throw new UsageError(`exclude has no meaning with ${by}, by which every row keeps its own reward`);
   }
   return { estimator, policies };
 }
+
+/** What callers without types get wrong silently: a text where a switch is meant, a list that is none. */
+function requireKinds(options: NormalizeOptions): void {
+  for (const name of SWITCHES) {
+    const value: unknown = options[name];
+    if (value !== undefined && typeof value !== 'boolean')
+      throw new UsageError(`${name} must be a boolean, got ${JSON.stringify(value)}`);
+  }
+  for (const name of ['promptGroupSizes', 'exclude'] as const) {
+    if (options[name] !== undefined && !Array.isArray(options[name])) throw new UsageError(`${name} must be an array`);
+  }
+  const output: unknown = options.output;
+  if (output !== undefined && !(output instanceof Float32Array)) throw new UsageError('output must be a Float32Array');
+}
+
+const SWITCHES = ['disableRewardsNormalization', 'disableGrpoStdNormalization', 'strict', 'requireIdentity'] as const;

@@ -6,7 +6,7 @@ import type { Disagreement, SiblingSurvey } from './estimators/siblings.ts';
 import type { Outcome, Work } from './kernels/program.ts';
 import type { AdapterDescription } from './kernels/webgpu/adapters.ts';
 import type { NormalizeOptions } from './options.ts';
-import { TIERS, type Tier } from './plan/groups.ts';
+import { describeUngrouped, TIERS, type Tier } from './plan/groups.ts';
 
 export interface Report {
   readonly rows: number;
@@ -79,10 +79,12 @@ function warningsOf({ work, options, survey, use }: Facts): string[] {
   const { columns, plan, policies, estimator } = work;
   const warnings: string[] = [];
   if (use.fellBack) warnings.push(`computed on the CPU: ${use.reason}`);
+  if (estimator.scale === 'none') {
+    if (options.epsilon !== undefined) warnings.push(`epsilon has no effect: ${estimator.name} does not divide here`);
+    if (options.ddof !== undefined) warnings.push(`ddof has no effect: ${estimator.name} does not divide here`);
+  }
   if (isPassThrough(estimator)) return [...warnings, ...ignoredChecks(work, options, survey)];
-  if (plan.tier === 3)
-    warnings.push('not every row has group_index: grouped by position, n-samples-per-prompt rows each (tier 3)');
-  if (plan.tier === 4) warnings.push('not every row has group_index: all rows are one prompt group (tier 4)');
+  if (plan.tier > 2) warnings.push(fallbackText(work, options));
   warnings.push(...keyWarnings(work));
   if (survey.disagreeing > 0) warnings.push(disagreementText(work, survey));
   const named = policies.exclude.filter((reason) => ['truncated', 'aborted', 'failed'].includes(reason));
@@ -90,11 +92,23 @@ function warningsOf({ work, options, survey, use }: Facts): string[] {
     const texts = columns.unknownStatuses.map((text) => JSON.stringify(text)).join(', ');
     warnings.push(`some rows have a status that --exclude cannot name: ${texts}`);
   }
-  if (estimator.scale === 'none') {
-    if (options.epsilon !== undefined) warnings.push(`epsilon has no effect: ${estimator.name} does not divide here`);
-    if (options.ddof !== undefined) warnings.push(`ddof has no effect: ${estimator.name} does not divide here`);
-  }
   return warnings;
+}
+
+/** Below tier 2 the groups are a guess from the order of rows, or none at all. */
+function fallbackText(
+  { columns, plan }: Work,
+  { nSamplesPerPrompt: samples, rolloutBatchSize: prompts }: NormalizeOptions,
+): string {
+  const { count } = plan.ungrouped;
+  const missing = `${count} of ${columns.rowCount} rows have no group_index (${describeUngrouped(plan.ungrouped, columns.place)})`;
+  if (plan.tier === 3) return `${missing}: grouped by position, ${samples} rows each (tier 3)`;
+  const one = 'all rows are one prompt group (tier 4)';
+  if (samples !== undefined && prompts !== undefined) {
+    return `${missing}, and ${samples} samples per prompt x ${prompts} prompts are ${samples * prompts} rows, not ${columns.rowCount}: ${one}`;
+  }
+  if (samples === undefined && prompts === undefined) return `${missing}: ${one}`;
+  return `${missing}, and a layout takes both n-samples-per-prompt and rollout-batch-size: ${one}`;
 }
 
 function keyWarnings({ columns, plan }: Work): string[] {
@@ -109,7 +123,7 @@ function keyWarnings({ columns, plan }: Work): string[] {
   if (repeatedKeys.count > 0) {
     const what =
       plan.tier === 2
-        ? 'stand in more than one prompt group and count as two rollouts'
+        ? 'stand in more than one prompt group and count as a rollout in each'
         : 'stand on both sides of a group boundary';
     warnings.push(`${repeatedKeys.count} rollout ids ${what} (first: ${named(repeatedKeys.row)})`);
   }
@@ -126,13 +140,16 @@ function disagreementText({ columns, policies }: Work, { disagreeing, examples }
 }
 
 /** With pass-through nothing is grouped, but what would have been refused is said. */
-function ignoredChecks({ columns, estimator }: Work, options: NormalizeOptions, survey: SiblingSurvey): string[] {
+function ignoredChecks({ columns, plan, estimator }: Work, options: NormalizeOptions, survey: SiblingSurvey): string[] {
   const warnings: string[] = [];
-  const sizes = options.promptGroupSizes;
-  const total = sizes?.reduce((sum, size) => sum + size, 0);
   const unchecked = `is not checked, as ${estimator.name} passes rewards through here`;
-  if (total !== undefined && total !== columns.rowCount) {
+  const total = options.promptGroupSizes?.reduce((sum, size) => sum + size, 0) ?? columns.rowCount;
+  if (total !== columns.rowCount) {
     warnings.push(`prompt group sizes sum to ${total} but the batch has ${columns.rowCount} rows; this ${unchecked}`);
+  }
+  if (options.strict && plan.tier > 2) {
+    const rows = describeUngrouped(plan.ungrouped, columns.place);
+    warnings.push(`strict grouping needs group_index on every row, and it is missing on ${rows}; this ${unchecked}`);
   }
   if (options.siblings === 'shared' && survey.disagreeing > 0) {
     warnings.push(`siblings of ${survey.disagreeing} rollouts have different rewards; this ${unchecked}`);

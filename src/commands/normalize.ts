@@ -1,8 +1,7 @@
 /** `rollnorm normalize`: rows in, the same rows with their advantage out. */
-import { type Stats, statSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { createEngine } from '../engine.ts';
-import { UsageError } from '../errors.ts';
+import { InputError, UsageError } from '../errors.ts';
 import { ESTIMATORS, type EstimatorName } from '../estimators/estimators.ts';
 import {
   EXCLUSION_REASONS,
@@ -18,8 +17,18 @@ import { type Output, openOutput } from '../io/output.ts';
 import { BACKENDS, type BackendChoice, checkOptions, type EngineOptions, type NormalizeOptions } from '../options.ts';
 import type { Report } from '../report.ts';
 import { packageVersion } from '../version.ts';
-import { parseCount, parseDdof, parseEpsilon, parseList, parsePositive, parseSeconds, parseSizes } from './options.ts';
+import {
+  parseCount,
+  parseDdof,
+  parseEpsilon,
+  parseList,
+  parseName,
+  parsePositive,
+  parseSeconds,
+  parseSizes,
+} from './options.ts';
 import { Progress } from './progress.ts';
+import { refuseTargets } from './targets.ts';
 
 /** Options as commander gives them. */
 interface Flags {
@@ -84,17 +93,17 @@ export function addNormalize(program: Command): void {
         .default('auto'),
     )
     .option('--require-identity', 'refuse rows with neither rollout_id nor index')
-    .option('--advantage-field <name>', 'name of the field added for the advantage', 'advantage')
-    .option('--raw-reward-field <name>', "name of the field added for the row's own reward", 'raw_reward')
+    .option('--advantage-field <name>', 'name of the field added for the advantage', parseName, 'advantage')
+    .option('--raw-reward-field <name>', "name of the field added for the row's own reward", parseName, 'raw_reward')
     .option('--overwrite', 'replace fields of these names')
     .option('--max-line <bytes>', 'longest line (default: 268435456)', parsePositive)
     .addOption(
       new Option('--backend <name>', 'auto takes a hardware GPU where it gains time').choices(BACKENDS).default('auto'),
     )
-    .option('--adapter <text>', "part of the wanted adapter's name (rollnorm doctor lists them)")
+    .option('--adapter <text>', "part of the wanted adapter's name (rollnorm doctor lists them)", parseName)
     .option('--gpu-min-rows <n>', 'rows from which auto takes a GPU (default: measured)', parseCount)
     .option('--gpu-timeout <seconds>', 'how long the GPU may leave a request unanswered (default: 60)', parseSeconds)
-    .option('--summary <file>', 'write what was done as JSON')
+    .option('--summary <file>', 'write what was done as JSON', parseName)
     .addHelpText('after', EXAMPLES)
     .action(normalizeCommand);
 }
@@ -116,25 +125,34 @@ async function normalizeCommand(files: string[], flags: Flags): Promise<void> {
   if (files.length > 1) throw new UsageError(`one file at a time, got ${files.length}: ${files.join(', ')}`);
   const input = files[0] ?? '-';
   const { output: target = '-', summary } = flags;
-  refuseUnwritable(target);
-  refuseOverlap(input, { '--output': target, '--summary': summary });
+  refuseTargets(input, { '--output': target, '--summary': summary });
   const engine = createEngine(engineOptions(flags));
-  if (input === '-' && process.stdin.isTTY)
-    process.stderr.write('rollnorm: reading rows from the terminal; Ctrl-D ends them\n');
+  if (input === '-' && process.stdin.isTTY) process.stderr.write(TERMINAL_NOTE);
   const source = await openByteSource(input);
-  let output: Output | null = null;
+  const outputs: Output[] = [];
   try {
-    output = await openOutput(target);
-    const report = await run({ source, output, flags, fields, options, engine });
-    if (summary !== undefined) await writeSummary(summary, report);
+    // Both are opened before any work, so that a folder that is not there costs no time.
+    outputs.push(await openOutput(target));
+    if (summary !== undefined) outputs.push(await openOutput(summary, { compress: 'none' }));
+    const report = await run({ source, output: outputs[0], flags, fields, options, engine });
     process.stderr.write(describeRun(report));
+    await outputs[1]?.write(Buffer.from(`${JSON.stringify(report, null, 2)}\n`));
+    await outputs[1]?.commit();
   } catch (error) {
-    await output?.abort();
-    throw error;
+    for (const output of outputs) await output.abort();
+    throw named(source.name, error);
   } finally {
     await source.close();
     await engine.close();
   }
+}
+
+const TERMINAL_NOTE = 'rollnorm: reading rows from the terminal; Ctrl-D ends them\n';
+
+/** Puts the file's name before what is wrong with its rows. */
+function named(name: string, error: unknown): unknown {
+  if (!(error instanceof InputError) || error.message.startsWith(`${name}: `)) return error;
+  return new InputError(`${name}: ${error.message}`, { cause: error });
 }
 
 interface Run {
@@ -159,7 +177,7 @@ async function run({ source, output, flags, fields, options, engine }: Run): Pro
   try {
     const started = performance.now();
     const chunks = progress.watch(source.chunks(), 'reading');
-    const columns = await readColumns(source.name, chunks, { rewardKey, maxLine, outputFields: fields });
+    const columns = await readColumns(chunks, { rewardKey, maxLine, outputFields: fields });
     const read = performance.now();
     const { advantages, rawRewards, report } = await engine.normalizeColumns(columns, options);
     const computed = performance.now();
@@ -205,45 +223,6 @@ function outputFields({ advantageField, rawRewardField, overwrite = false }: Fla
     throw new UsageError(`--advantage-field and --raw-reward-field must differ, both are '${advantageField}'`);
   }
   return { advantage: advantageField, rawReward: rawRewardField, overwrite };
-}
-
-/** Formats that a name asks for and that this version does not write. */
-const OTHER_FORMATS = ['.zst', '.parquet', '.arrow', '.feather', '.pt'];
-
-function refuseUnwritable(target: string): void {
-  const ending = OTHER_FORMATS.find((name) => target.toLowerCase().endsWith(name));
-  if (ending) throw new UsageError(`--output ${target}: this version writes JSONL, plain or .gz, not ${ending}`);
-}
-
-/** @throws UsageError where something to be written is the input, or both outputs are one */
-function refuseOverlap(input: string, targets: Readonly<Record<string, string | undefined>>): void {
-  const source = identityOf(input);
-  const seen = new Map<string, string>();
-  for (const [option, target] of Object.entries(targets)) {
-    if (target === undefined || target === '-') continue;
-    const identity = identityOf(target) ?? target;
-    if (identity === source) throw new UsageError(`${option} ${target} is the input itself`);
-    const other = seen.get(identity);
-    if (other) throw new UsageError(`${option} and ${other} are the same file, ${target}`);
-    seen.set(identity, option);
-  }
-}
-
-function identityOf(path: string): string | null {
-  if (path === '-') return null;
-  let stats: Stats | undefined;
-  try {
-    stats = statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return null; // whoever opens it says what is wrong
-  }
-  return stats?.isFile() ? `${stats.dev}:${stats.ino}` : null;
-}
-
-async function writeSummary(path: string, summary: Summary): Promise<void> {
-  const output = await openOutput(path, { compress: 'none' });
-  await output.write(Buffer.from(`${JSON.stringify(summary, null, 2)}\n`));
-  await output.commit();
 }
 
 /** Warnings, then one line that says what was done and where. */

@@ -1,6 +1,9 @@
 /** Parsers of option values; every refusal says what was expected and what was there. */
 import { InvalidArgumentError } from 'commander';
 
+/** What a timer can wait. */
+const LONGEST_SECONDS = 2_147_483;
+
 const wholeNumber = /^\d+$/;
 
 export function parseCount(text: string): number {
@@ -15,16 +18,28 @@ export function parsePositive(text: string): number {
   return value;
 }
 
-export function parseSizes(text: string): number[] {
-  return text.split(',').map((part) => parseCount(part.trim()));
+/** A repeated option adds to what was given before. */
+export function parseSizes(text: string, before: readonly number[] = []): number[] {
+  return [...before, ...text.split(',').map((part) => parseCount(part.trim()))];
 }
 
-export function parseList(text: string): string[] {
-  return text.split(',').map((part) => part.trim());
+export function parseList(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...text.split(',').map((part) => part.trim())];
+}
+
+export function parseName(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Expected a name.');
+  return text;
+}
+
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+function parseDecimal(text: string): number {
+  return decimal.test(text) ? Number(text) : Number.NaN;
 }
 
 export function parseEpsilon(text: string): number {
-  const value = text.trim() === '' ? Number.NaN : Number(text);
+  const value = parseDecimal(text);
   if (!(Number.isFinite(value) && value >= 0)) throw new InvalidArgumentError('Expected a finite number >= 0.');
   return value;
 }
@@ -36,7 +51,8 @@ export function parseDdof(text: string): 0 | 1 {
 }
 
 export function parseSeconds(text: string): number {
-  const value = text.trim() === '' ? Number.NaN : Number(text);
-  if (!(value > 0 && Number.isFinite(value))) throw new InvalidArgumentError('Expected a number of seconds above 0.');
+  const value = parseDecimal(text);
+  if (!(value > 0 && value <= LONGEST_SECONDS))
+    throw new InvalidArgumentError(`Expected seconds above 0, at most ${LONGEST_SECONDS}.`);
   return value;
 }

@@ -28,7 +28,8 @@ export interface Output {
 /** Opens a path, or `-` for standard output. */
 export async function openOutput(pathOrDash: string, options: OutputOptions = {}): Promise<Output> {
   const target = await openTarget(pathOrDash);
-  const gzip = options.compress === undefined ? extname(pathOrDash) === '.gz' : options.compress === 'gzip';
+  const gzip =
+    options.compress === undefined ? extname(pathOrDash).toLowerCase() === '.gz' : options.compress === 'gzip';
   return new BufferedOutput(target, gzip ? new GzipSink(target) : target);
 }
 

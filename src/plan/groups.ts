@@ -19,9 +19,19 @@ export interface GroupingOptions {
   readonly strict?: boolean | undefined;
 }
 
+/** Rows (from 0) without group_index. */
+export interface UngroupedRows {
+  readonly count: number;
+  readonly first: readonly number[];
+}
+
+const NONE_UNGROUPED: UngroupedRows = { count: 0, first: [] };
+
 /** Groups over rows. Group g owns the entries [rowOffsets[g], rowOffsets[g + 1]) of rowsByGroup. */
 export interface RowGroups {
   readonly tier: Tier;
+  /** Rows without group_index, where that decided the tier; the first few of them. */
+  readonly ungrouped: UngroupedRows;
   readonly groupCount: number;
   /** Length groupCount + 1. */
   readonly rowOffsets: Uint32Array;
@@ -44,15 +54,21 @@ export function groupRows(
   if (options.promptGroupSizes) return slicesOfSizes(options.promptGroupSizes, rowCount);
   const ungrouped = rowsWithout(groupCodes, rowCount);
   if (ungrouped.count === 0) {
-    const empty = { tier: 2, groupCount: 0, rowOffsets: new Uint32Array(1), rowsByGroup: null } as const;
+    const empty = {
+      tier: 2,
+      ungrouped: NONE_UNGROUPED,
+      groupCount: 0,
+      rowOffsets: new Uint32Array(1),
+      rowsByGroup: null,
+    } as const;
     return groupCodes === null || rowCount === 0 ? empty : groupsOfCodes(groupCodes.subarray(0, rowCount));
   }
   if (options.strict) throw new InputError(strictRefusal(ungrouped, place));
   const { nSamplesPerPrompt: samples, rolloutBatchSize: prompts } = options;
   if (samples !== undefined && prompts !== undefined && samples * prompts === rowCount) {
-    return { ...contiguous(Array.from({ length: prompts }, () => samples)), tier: 3 };
+    return { ...contiguous(Array.from({ length: prompts }, () => samples)), tier: 3, ungrouped };
   }
-  return { ...contiguous([rowCount]), tier: 4 };
+  return { ...contiguous([rowCount]), tier: 4, ungrouped };
 }
 
 function requireCounts({ promptGroupSizes = [], nSamplesPerPrompt = 0, rolloutBatchSize = 0 }: GroupingOptions): void {
@@ -69,10 +85,10 @@ function slicesOfSizes(sizes: readonly number[], rowCount: number): RowGroups {
   if (total !== rowCount) {
     throw new InputError(`prompt group sizes sum to ${total} but the batch has ${rowCount} rows`);
   }
-  return { ...contiguous(sizes.filter((size) => size > 0)), tier: 1 };
+  return { ...contiguous(sizes.filter((size) => size > 0)), tier: 1, ungrouped: NONE_UNGROUPED };
 }
 
-function contiguous(sizes: number[]): Omit<RowGroups, 'tier'> {
+function contiguous(sizes: number[]): Omit<RowGroups, 'tier' | 'ungrouped'> {
   const rowOffsets = new Uint32Array(sizes.length + 1);
   for (let group = 0; group < sizes.length; group++) rowOffsets[group + 1] = rowOffsets[group] + sizes[group];
   return { groupCount: sizes.length, rowOffsets, rowsByGroup: null };
@@ -80,7 +96,7 @@ function contiguous(sizes: number[]): Omit<RowGroups, 'tier'> {
 
 const ROWS_NAMED = 5;
 
-function rowsWithout(codes: Uint32Array | null, rowCount: number): { count: number; first: number[] } {
+function rowsWithout(codes: Uint32Array | null, rowCount: number): UngroupedRows {
   const first: number[] = [];
   let count = codes === null ? rowCount : 0;
   if (codes === null) for (let row = 0; row < Math.min(rowCount, ROWS_NAMED); row++) first.push(row);
@@ -93,10 +109,14 @@ function rowsWithout(codes: Uint32Array | null, rowCount: number): { count: numb
   return { count, first };
 }
 
-function strictRefusal(ungrouped: { count: number; first: number[] }, place: (row: number) => string): string {
-  const named = ungrouped.first.map(place).join(', ');
-  const more = ungrouped.count > ungrouped.first.length ? ` and ${ungrouped.count - ungrouped.first.length} more` : '';
-  return `strict grouping needs group_index on every row; it is missing on ${named}${more}`;
+function strictRefusal(ungrouped: UngroupedRows, place: (row: number) => string): string {
+  return `strict grouping needs group_index on every row; it is missing on ${describeUngrouped(ungrouped, place)}`;
+}
+
+/** `line 3, line 4 and 7 more`. */
+export function describeUngrouped({ count, first }: UngroupedRows, place: (row: number) => string): string {
+  const more = count > first.length ? ` and ${count - first.length} more` : '';
+  return first.map(place).join(', ') + more;
 }
 
 /** Equal codes are one group, contiguous or not. A run of equal codes costs one compare a row. */
@@ -112,7 +132,13 @@ function groupsOfCodes(codes: Uint32Array): RowGroups {
     while (row < codes.length && codes[row] === code);
   }
   offsets.push(codes.length);
-  return { tier: 2, groupCount: offsets.length - 1, rowOffsets: offsets.view().slice(), rowsByGroup: null };
+  return {
+    tier: 2,
+    ungrouped: NONE_UNGROUPED,
+    groupCount: offsets.length - 1,
+    rowOffsets: offsets.view().slice(),
+    rowsByGroup: null,
+  };
 }
 
 /** Goes on from `from`, the first row of a run whose group was closed before: rows are apart, so they are sorted by group. */
@@ -131,5 +157,5 @@ function scatteredGroups(codes: Uint32Array, table: CodeTable, starts: Uint32Arr
     while (row < codes.length && codes[row] === code);
   }
   const rowOffsets = bucketOffsets(rowGroup, groupCount);
-  return { tier: 2, groupCount, rowOffsets, rowsByGroup: stableOrder(rowGroup, rowOffsets) };
+  return { tier: 2, ungrouped: NONE_UNGROUPED, groupCount, rowOffsets, rowsByGroup: stableOrder(rowGroup, rowOffsets) };
 }

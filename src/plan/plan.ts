@@ -1,12 +1,13 @@
 /** The plan of a batch: which rows are a rollout, which rollouts are a prompt group. Integers only. */
 import type { SampleColumns } from '../samples/columns.ts';
-import { type GroupingOptions, groupRows, type Tier } from './groups.ts';
+import { type GroupingOptions, groupRows, type Tier, type UngroupedRows } from './groups.ts';
 import { type KeyHygiene, keyHygiene } from './hygiene.ts';
 import { findRollouts, type RowRollouts } from './rollouts.ts';
 
 export interface Plan extends RowRollouts {
   readonly rowCount: number;
   readonly tier: Tier;
+  readonly ungrouped: UngroupedRows;
   readonly groupCount: number;
   readonly hygiene: KeyHygiene;
 }
@@ -22,8 +23,15 @@ export function planBatch(columns: SampleColumns, options: PlanOptions = {}): Pl
   const rolloutCodes = options.everyRowIsARollout ? null : columns.rolloutCodes;
   const groups = groupRows(groupCodes, rowCount, options, columns.place);
   const rollouts = findRollouts(groups, rolloutCodes, rowCount);
-  const { tier, groupCount } = groups;
-  return { rowCount, tier, groupCount, ...rollouts, hygiene: keyHygiene(rollouts, rolloutCodes, columns.flags) };
+  const { tier, ungrouped, groupCount } = groups;
+  return {
+    rowCount,
+    tier,
+    ungrouped,
+    groupCount,
+    ...rollouts,
+    hygiene: keyHygiene(rollouts, rolloutCodes, columns.flags),
+  };
 }
 
 /** Row at a position of the plan. */

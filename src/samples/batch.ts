@@ -9,7 +9,7 @@ import {
   type Status,
 } from './columns.ts';
 import { type Id, IdCoder, NO_ID } from './ids.ts';
-import { packLossMasks } from './loss-masks.ts';
+import { packLossMasks, requirePackedMasks } from './loss-masks.ts';
 
 /** Ids of one column: integers of any width, or strings; null and undefined are absent. */
 export type IdColumn =
@@ -40,8 +40,8 @@ export interface Batch {
  * @throws InputError naming row and field
  */
 export function columnsOfBatch(batch: Batch): SampleColumns {
+  requireShape(batch);
   const rowCount = batch.reward.length;
-  requireLengths(batch, rowCount);
   const groupIds = new IdCoder();
   const rolloutIds = new IdCoder();
   const { rewards, missingReward } = rewardsOf(batch.reward);
@@ -63,12 +63,29 @@ export function columnsOfBatch(batch: Batch): SampleColumns {
 
 const place = (row: number) => `row ${row + 1}`;
 
-function requireLengths(batch: Batch, rowCount: number): void {
+const COLUMNS = [
+  ...['reward', 'groupIndex', 'rolloutId', 'index', 'lossMask', 'responseLength', 'trainableTokens'],
+  ...['removeSample', 'status'],
+];
+
+/** Columns are arrays of one length, and none is misspelled: a name that is not read would change the result unseen. */
+function requireShape(batch: Batch): void {
+  if (!isArray(batch.reward)) throw new InputError('reward must be an array or a typed array');
   for (const [field, column] of Object.entries(batch)) {
-    if (column === undefined) continue;
-    const length = 'wordOffsets' in column ? column.wordOffsets.length - 1 : column.length;
-    if (length !== rowCount) throw new InputError(`${field} has ${length} entries but reward has ${rowCount}`);
+    if (!COLUMNS.includes(field)) throw new InputError(`unknown column ${field}; known: ${COLUMNS.join(', ')}`);
+    if (column === undefined || column === null) continue;
+    const isPacked = field === 'lossMask' && 'wordOffsets' in column;
+    if (isPacked) requirePackedMasks(column);
+    else if (!isArray(column)) throw new InputError(`${field} must be an array or a typed array`);
+    const length = isPacked ? column.wordOffsets.length - 1 : column.length;
+    if (length !== batch.reward.length) {
+      throw new InputError(`${field} has ${length} entries but reward has ${batch.reward.length}`);
+    }
   }
+}
+
+function isArray(column: unknown): boolean {
+  return Array.isArray(column) || (ArrayBuffer.isView(column) && !(column instanceof DataView));
 }
 
 function rewardsOf(column: Batch['reward']): Pick<SampleColumns, 'rewards' | 'missingReward'> {

@@ -29,3 +29,20 @@ function packRow(mask: ArrayLike<number | boolean>, words: Uint32Array, firstWor
       throw new InputError(`row ${row + 1}: lossMask entry ${i + 1} must be 0 or 1, got ${mask[i]}`);
   }
 }
+
+/** @throws InputError where the offsets do not lead through the words; a row without words has no mask */
+export function requirePackedMasks({ words, wordOffsets }: PackedLossMasks): void {
+  if (!(words instanceof Uint32Array) || !(wordOffsets instanceof Uint32Array)) {
+    throw new InputError('packed lossMask must hold words and wordOffsets, both Uint32Array');
+  }
+  const rowCount = wordOffsets.length - 1;
+  for (let row = 0; row < rowCount; row++) {
+    if (wordOffsets[row] <= wordOffsets[row + 1]) continue;
+    throw new InputError(
+      `row ${row + 1}: packed lossMask ends at word ${wordOffsets[row + 1]}, before it begins at ${wordOffsets[row]}`,
+    );
+  }
+  if (wordOffsets[rowCount] > words.length) {
+    throw new InputError(`packed lossMask has ${words.length} words but its offsets end at ${wordOffsets[rowCount]}`);
+  }
+}

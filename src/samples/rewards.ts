@@ -12,11 +12,10 @@ export function requireRewards(columns: SampleColumns, mayBeMissing: boolean, re
   const { missingReward, rolloutCodes, rowCount, place } = columns;
   if (missingReward && !mayBeMissing) {
     throw new InputError(
-      `${place(missingReward.row)}: reward must be a finite number, found ${missingReward.found} (--exclude missing-reward leaves such rollouts out)`,
+      `${place(missingReward.row)}: reward must be a finite number, found ${missingReward.found} (excluding missing-reward leaves such rollouts out)`,
     );
   }
   if (!requireIdentity) return;
   const nameless = rolloutCodes === null ? (rowCount > 0 ? 0 : -1) : rolloutCodes.indexOf(NO_ID);
-  if (nameless >= 0)
-    throw new InputError(`${place(nameless)}: neither rollout_id nor index, which --require-identity asks for`);
+  if (nameless >= 0) throw new InputError(`${place(nameless)}: neither rollout_id nor index, but identity is required`);
 }

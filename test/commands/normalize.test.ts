@@ -100,6 +100,19 @@ describe('rows', () => {
     }
   });
 
+  test('a number past 2^53 is spelled with an exponent, which no parser takes for an exact integer', async () => {
+    const { stdout } = await runCli(['normalize', '--advantage-estimator', 'raw'], {
+      input: '{"reward":-1.2925061003439331e19}',
+    });
+    expect(stdout.toString()).toContain('"raw_reward": -1.2925061003439331e+19, "advantage": -1.2925061550204518e+19}');
+  });
+
+  test('a repeated --exclude adds to the first', async () => {
+    const input = row({ reward: 1, status: 'failed' }) + row({ reward: 1, remove_sample: true }) + row({ reward: 0 });
+    const rows = rowsOf(await runCli(['normalize', '--exclude', 'removed', '--exclude', 'failed'], { input }));
+    expect(rows.map(({ advantage }) => advantage)).toEqual([0, 0, 0]);
+  });
+
   test('none in, none out', async () => {
     for (const input of ['', '\n \r\n', '\ufeff']) {
       const { status, stdout } = await runCli(['normalize'], { input });
@@ -169,6 +182,22 @@ describe('files', () => {
     expect(readFileSync(path, 'utf8')).toBe(PAIR);
   });
 
+  test('a file that is standard input is not replaced', () => {
+    const path = file(PAIR);
+    const shell = spawnSync('bash', ['-c', `"$0" "$1" normalize -o "$2" < "$2"`, process.execPath, CLI, path], {
+      encoding: 'utf8',
+    });
+    expect(shell.stderr).toMatch(/is the input itself/);
+    expect(shell.status).toBe(2);
+    expect(readFileSync(path, 'utf8')).toBe(PAIR);
+  });
+
+  test('a name in capitals compresses too', async () => {
+    const output = join(folder, 'CAPITALS.JSONL.GZ');
+    expect((await runCli(['normalize', file(PAIR), '-o', output])).status).toBe(0);
+    expect(gunzipSync(readFileSync(output)).toString()).toMatch(/"advantage": 0\.7/);
+  });
+
   test('a device as output is written, not replaced', async () => {
     expect((await runCli(['normalize', file(PAIR), '-o', '/dev/null'])).status).toBe(0);
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
@@ -191,6 +220,12 @@ describe('usage', () => {
     [['--advantage-estimator', 'ppo', '--exclude', 'removed'], /exclude.*ppo/],
     [['--advantage-field', 'x', '--raw-reward-field', 'x'], /must differ/],
     [['-o', 'x.parquet'], /\.parquet/],
+    [['-o', 'x.jsonl.BZ2'], /\.bz2/],
+    [['--summary', '-'], /summary needs a file/],
+    [['-o', 'new.jsonl', '--summary', './new.jsonl'], /same file/],
+    [['--gpu-timeout', '1e9'], /gpu-timeout/],
+    [['--epsilon', '0x1'], /epsilon/],
+    [['--advantage-field', ''], /advantage-field/],
     [['one', 'two'], /one file at a time/],
   ])('%j is refused before anything is read', async (args, message) => {
     const run = await runCli(['normalize', ...args], { input: 'no rows at all' });
@@ -223,6 +258,8 @@ describe('bad input names its line', () => {
     ['{"group_index":1.5,"reward":1}', /line 2: group_index.*1\.5/],
     ['{"group_index":true,"reward":1}', /line 2: group_index.*true/],
     ['{"reward":[1]}', /line 2: reward.*\[1\]/],
+    ['{"reward":x}', /line 2: .*"reward".*x/],
+    ['{"reward":{"x":NaN,"y":{"z":1}}}', /line 2: reward.*--reward-key.*: "x", "y"$/m],
     ['{"reward":01}', /line 2: reward.*01/],
     ['{"reward":1e999}', /line 2: reward.*1e999/],
     ['{"reward":1,"loss_mask":[0,2]}', /line 2: loss_mask.*2/],
@@ -298,11 +335,50 @@ describe('the summary', () => {
       3,
       /by position/,
     ],
+    [
+      'a layout that does not fit',
+      ['--n-samples-per-prompt', '3', '--rollout-batch-size', '2'],
+      row({ reward: 1 }) + row({ reward: 2 }),
+      4,
+      /3 samples per prompt x 2 prompts are 6 rows, not 2/,
+    ],
+    ['half a layout', ['--n-samples-per-prompt', '2'], row({ reward: 1 }) + row({ reward: 2 }), 4, /takes both/],
+    [
+      'one row without',
+      [],
+      row({ reward: 1, group_index: 1 }) + row({ reward: 2 }),
+      4,
+      /1 of 2 rows have no group_index \(line 2\)/,
+    ],
   ])('a fall below tier 2 is a warning: %s', async (_, args, input, tier, warning) => {
     const target = join(folder, 'tier.json');
     const run = await runCli(['normalize', ...args, '--summary', target], { input });
     expect(run.stderr).toMatch(warning);
     expect(JSON.parse(readFileSync(target, 'utf8')).grouping).toBe(tier);
+  });
+});
+
+describe('pass-through', () => {
+  const input = row({ reward: 3 }) + row({ reward: 5 });
+  const raw = (...args: string[]) => runCli(['normalize', '--advantage-estimator', 'ppo', ...args], { input });
+
+  test('groups by sizes that fit, and warns of those that do not', async () => {
+    expect((await raw('--prompt-group-sizes', '1,1')).stderr).toMatch(/2 prompt groups by prompt_group_sizes/);
+    const misfit = await raw('--prompt-group-sizes', '1');
+    expect(misfit.stderr).toMatch(/warning: .*sum to 1 .*not checked/);
+    expect(rowsOf(misfit).map(({ advantage }) => advantage)).toEqual([3, 5]);
+  });
+
+  test('warns where strict grouping would have refused', async () => {
+    const run = await raw('--grouping', 'strict');
+    expect(run.stderr).toMatch(/warning: strict grouping.*line 1, line 2.*not checked/);
+    expect(run.status).toBe(0);
+  });
+
+  test('warns of options that have no effect', async () => {
+    expect((await raw('--ddof', '0', '--epsilon', '1')).stderr).toMatch(
+      /epsilon has no effect[\s\S]*ddof has no effect/,
+    );
   });
 });
 
@@ -316,6 +392,15 @@ describe('backends', () => {
     const gpu = await runCli(['normalize', path, '--backend', 'webgpu']);
     expect(gpu.stderr).toMatch(/asked for/);
     expect(gpu.status).toBe(0);
+    expect(gpu.stdout.equals(cpu.stdout)).toBe(true);
+  });
+
+  test('webgpu does what the CPU does where no rollout is counted', async () => {
+    const path = file(row({ group_index: 1, reward: 1, remove_sample: true }));
+    const [cpu, gpu] = await Promise.all(
+      ['cpu', 'webgpu'].map((backend) => runCli(['normalize', path, '--backend', backend, '--exclude', 'removed'])),
+    );
+    expect([cpu.status, gpu.status]).toEqual([0, 0]);
     expect(gpu.stdout.equals(cpu.stdout)).toBe(true);
   });
 

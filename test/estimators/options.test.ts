@@ -43,12 +43,12 @@ const REFUSED: [string, object, string][] = [
   [
     'exclusion with pass-through',
     { estimator: 'ppo', exclude: ['removed'] },
-    "--exclude has no meaning with ppo, which passes every row's own reward through",
+    'exclude has no meaning with the estimator ppo, by which every row keeps its own reward',
   ],
   [
     'exclusion with normalization disabled',
     { disableRewardsNormalization: true, exclude: ['removed'] },
-    "--exclude has no meaning with grpo, which passes every row's own reward through",
+    'exclude has no meaning with disabled rewards normalization, by which every row keeps its own reward',
   ],
   ['an output of another length', { output: new Float32Array(3) }, 'output has 3 entries but the batch has 2 rows'],
 ];
@@ -137,6 +137,7 @@ describe('pass-through', () => {
     expect([...advantages]).toEqual([1, 2, 3]);
     expect(report.warnings).toEqual([
       'prompt group sizes sum to 1 but the batch has 3 rows; this is not checked, as raw passes rewards through here',
+      'strict grouping needs group_index on every row, and it is missing on row 1, row 2, row 3; this is not checked, as raw passes rewards through here',
       'siblings of 1 rollouts have different rewards; this is not checked, as raw passes rewards through here',
     ]);
   });
@@ -149,7 +150,7 @@ describe('pass-through', () => {
 
   test('refuses a reward past binary32', async () => {
     await expect(engine.normalize({ reward: [0, 1e39] }, { estimator: 'raw' })).rejects.toThrow(
-      /^row 2: reward: the advantage overflows binary32/,
+      /^row 2: reward \S+: the advantage overflows binary32/,
     );
   });
 });

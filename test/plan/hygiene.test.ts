@@ -253,7 +253,9 @@ describe('the report warns', () => {
           [2, 'a', null],
         ]),
       ),
-    ).toEqual(['1 rollout ids stand in more than one prompt group and count as two rollouts (first: "a" at row 2)']);
+    ).toEqual([
+      '1 rollout ids stand in more than one prompt group and count as a rollout in each (first: "a" at row 2)',
+    ]);
   });
 
   test('of rollouts on both sides of a cut', async () => {
@@ -270,7 +272,7 @@ describe('the report warns', () => {
       },
     );
     expect(warnings).toEqual([
-      'not every row has group_index: grouped by position, n-samples-per-prompt rows each (tier 3)',
+      '4 of 4 rows have no group_index (row 1, row 2, row 3, row 4): grouped by position, 2 rows each (tier 3)',
       '1 rollout ids stand on both sides of a group boundary (first: 2 at row 3)',
     ]);
   });
@@ -283,7 +285,7 @@ describe('the report warns', () => {
           [null, 2, null],
         ]),
       ),
-    ).toEqual(['not every row has group_index: all rows are one prompt group (tier 4)']);
+    ).toEqual(['2 of 2 rows have no group_index (row 1, row 2): all rows are one prompt group (tier 4)']);
   });
 
   test('of nothing where ids are clean', async () => {

@@ -125,14 +125,14 @@ describe('rewards', () => {
   ])('%j is refused unless missing rewards are excluded', (reward, message) => {
     const columns = columnsOfBatch({ reward });
     expect(() => requireRewards(columns, false, false)).toThrow(
-      new InputError(`${message} (--exclude missing-reward leaves such rollouts out)`),
+      new InputError(`${message} (excluding missing-reward leaves such rollouts out)`),
     );
     expect(() => requireRewards(columns, true, false)).not.toThrow();
   });
 });
 
 describe('required identity', () => {
-  const refusal = (row: number) => `row ${row}: neither rollout_id nor index, which --require-identity asks for`;
+  const refusal = (row: number) => `row ${row}: neither rollout_id nor index, but identity is required`;
 
   test.each<[string, Batch, string | null]>([
     ['no id columns', { reward: [1, 1] }, refusal(1)],
@@ -269,4 +269,42 @@ test('equal consecutive ids get equal codes, whatever stands between them', () =
       expect(new Set(seen.values()).size).toBe(seen.size);
     }),
   );
+});
+
+describe('what is no batch', () => {
+  const broken: [string, object, RegExp][] = [
+    [
+      'a column of a name that is not read',
+      { reward: [1], group_index: [1] },
+      /unknown column group_index; known: reward, groupIndex/,
+    ],
+    ['no reward', { groupIndex: [1] }, /reward must be an array/],
+    ['a set', { reward: new Set([1]) }, /reward must be an array/],
+    ['a view without elements', { reward: new DataView(new ArrayBuffer(8)) }, /reward must be an array/],
+    ['a text as a column', { reward: [1, 2], groupIndex: 'ab' }, /groupIndex must be an array/],
+    [
+      'packed masks without words',
+      { reward: [1], lossMask: { wordOffsets: Uint32Array.of(0, 1) } },
+      /both Uint32Array/,
+    ],
+    [
+      'packed masks past their words',
+      { reward: [1], lossMask: { words: Uint32Array.of(1), wordOffsets: Uint32Array.of(0, 2) } },
+      /has 1 words but its offsets end at 2/,
+    ],
+    [
+      'packed masks that run backwards',
+      { reward: [1, 2], lossMask: { words: Uint32Array.of(1, 1), wordOffsets: Uint32Array.of(0, 2, 1) } },
+      /row 2: packed lossMask ends at word 1/,
+    ],
+  ];
+
+  test.each(broken)('%s is refused', (_, batch, message) => {
+    expect(() => columnsOfBatch(batch as Batch)).toThrow(InputError);
+    expect(() => columnsOfBatch(batch as Batch)).toThrow(message);
+  });
+
+  test('a column that is null is absent', () => {
+    expect(columnsOfBatch({ reward: [1], groupIndex: null } as unknown as Batch).groupCodes).toBeNull();
+  });
 });

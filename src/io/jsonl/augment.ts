@@ -72,6 +72,8 @@ export function compileSuffix(names: readonly string[]): (values: readonly strin
 /** The shortest decimal that parses as binary64 to exactly `x`; null for what JSON has no number for. */
 export function spellNumber(x: number): string {
   if (!Number.isFinite(x)) return 'null';
+  // Without an exponent a parser may take a large number for an exact integer, which it is not.
+  if (Number.isInteger(x) && !Number.isSafeInteger(x)) return x.toExponential();
   return Object.is(x, -0) ? '-0' : String(x);
 }
 

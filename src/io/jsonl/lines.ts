@@ -34,7 +34,7 @@ export async function forEachLine(
     if (!isBlank(bytes, start, end)) visit(bytes, start, end, lineNumber);
   };
   const requireWithinLimit = (byteLength: number) => {
-    if (byteLength > limit) throw new InputError(`line ${lineNumber + 1}: is longer than ${limit} bytes`);
+    if (byteLength > limit) throw new InputError(`line ${lineNumber + 1}: is longer than ${limit} bytes (--max-line)`);
   };
 
   for await (const chunk of chunks) {

@@ -22,35 +22,21 @@ export interface ReadOptions {
 
 /**
  * Reads all rows. A line's own bytes are looked at once and not kept.
- * @param name of the file, for messages
- * @throws InputError naming file, line, field, what was expected and what was found
+ * @throws InputError naming line, field, what was expected and what was found
  */
-export async function readColumns(
-  name: string,
-  chunks: AsyncIterable<Uint8Array>,
-  options: ReadOptions,
-): Promise<SampleColumns> {
+export async function readColumns(chunks: AsyncIterable<Uint8Array>, options: ReadOptions): Promise<SampleColumns> {
   const reader = new RowReader(options);
-  try {
-    await forEachLine(
-      chunks,
-      options.maxLine === undefined ? {} : { maxLine: options.maxLine },
-      (bytes, start, end, line) => {
-        try {
-          reader.addRow(bytes, start, end, line);
-        } catch (error) {
-          if (error instanceof ScanError) throw new InputError(`line ${line}: ${reader.parsing}${error.message}`);
-          if (error instanceof InputError) throw new InputError(`line ${line}: ${error.message}`);
-          throw error;
-        }
-      },
-    );
-    return reader.finish(name);
-  } catch (error) {
-    if (error instanceof InputError && !error.message.startsWith(`${name}: `))
-      throw new InputError(`${name}: ${error.message}`);
-    throw error;
-  }
+  const lineOptions = options.maxLine === undefined ? {} : { maxLine: options.maxLine };
+  await forEachLine(chunks, lineOptions, (bytes, start, end, line) => {
+    try {
+      reader.addRow(bytes, start, end, line);
+    } catch (error) {
+      if (error instanceof ScanError) throw new InputError(`line ${line}: ${reader.parsing}${error.message}`);
+      if (error instanceof InputError) throw new InputError(`line ${line}: ${error.message}`);
+      throw error;
+    }
+  });
+  return reader.finish();
 }
 
 const FIELD = Object.fromEntries(ROW_FIELDS.map((name, i) => [name, i])) as Record<RowField, number>;
@@ -116,7 +102,7 @@ class RowReader {
     this.#hasRollouts ||= rollout !== NO_ID;
   }
 
-  finish(name: string): SampleColumns {
+  finish(): SampleColumns {
     this.#rewardReader.requireKeyMet();
     return {
       rowCount: this.#rowCount,
@@ -130,7 +116,7 @@ class RowReader {
       groupIds: this.#groupIds,
       rolloutIds: this.#rolloutIds,
       unknownStatuses: [...this.#unknownStatuses],
-      place: (row) => `${name}: line ${this.#lines.of(row)}`,
+      place: (row) => `line ${this.#lines.of(row)}`,
     };
   }
 
@@ -198,9 +184,7 @@ class RowReader {
     if (kind !== Kind.number)
       throw new InputError(`${name} must be a whole number, found ${this.#excerpt(bytes, field)}`);
     this.parsing = PREFIXES[field];
-    const count = parseInteger(bytes, this.#spans.start[field], this.#spans.end[field]);
-    if (count <= MOST_TOKENS) return count;
-    throw new InputError(`${name} must be at most ${MOST_TOKENS}, found ${count}`);
+    return parseInteger(bytes, this.#spans.start[field], this.#spans.end[field], MOST_TOKENS);
   }
 
   #maskedTokens(bytes: Uint8Array, responseLength: number): number {

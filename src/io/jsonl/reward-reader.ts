@@ -1,10 +1,11 @@
 /** Reads the reward of a row: a number, a boolean, or one key of an object. */
 import { InputError } from '../../errors.ts';
-import { compileFields, excerpt, FieldSpans, type Fields, Kind, scanObject } from './scan.ts';
+import { compileFields, excerpt, FieldSpans, type Fields, Kind, ScanError, scanObject } from './scan.ts';
 import { parseNumber } from './values.ts';
 
 const KEYS_LISTED = 20;
 const ROWS_SEARCHED_FOR_KEYS = 100;
+const STRING_OR_BARE_WORD = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 
 export class RewardReader {
   readonly #key: string | undefined;
@@ -51,7 +52,13 @@ export class RewardReader {
     this.#objects++;
     if (kind !== Kind.absent) this.#keyed++;
     else if (this.#keyed === 0 && this.#objects <= ROWS_SEARCHED_FOR_KEYS) this.#collectKeys(bytes, start, end);
-    return this.#value(`reward[${JSON.stringify(this.#key)}]`, kind, bytes, this.#spans.start[0], this.#spans.end[0]);
+    const name = `reward[${JSON.stringify(this.#key)}]`;
+    try {
+      return this.#value(name, kind, bytes, this.#spans.start[0], this.#spans.end[0]);
+    } catch (error) {
+      if (error instanceof ScanError) throw new InputError(`${name}: ${error.message}`);
+      throw error;
+    }
   }
 
   #value(name: string, kind: Kind, bytes: Uint8Array, start: number, end: number): number {
@@ -60,7 +67,7 @@ export class RewardReader {
     if (kind === Kind.number) {
       const value = parseNumber(bytes, start, end);
       if (Number.isFinite(value)) return value;
-      this.found = excerpt(bytes, start, end);
+      this.found = name === 'reward' ? excerpt(bytes, start, end) : `${name} ${excerpt(bytes, start, end)}`;
       return Number.NaN;
     }
     if (kind !== Kind.absent && kind !== Kind.null) {
@@ -70,13 +77,14 @@ export class RewardReader {
     return Number.NaN;
   }
 
-  /** For a message: names that stand before a colon, good enough for objects that JSON.parse refuses (NaN). */
+  /** For a message. JSON.parse does not know the bare NaN and Infinity, which stand outside of strings. */
   #collectKeys(bytes: Uint8Array, start: number, end: number): void {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+    const plain = text.replace(STRING_OR_BARE_WORD, (match) => (match.startsWith('"') ? match : 'null'));
     try {
-      for (const key of Object.keys(JSON.parse(text))) this.#otherKeys.add(key);
+      for (const key of Object.keys(JSON.parse(plain))) this.#otherKeys.add(key);
     } catch {
-      for (const [, key] of text.matchAll(/"((?:[^"\\]|\\.)*)"\s*:/g)) this.#otherKeys.add(key);
+      // The row will be refused for what is wrong with it; until then its keys are not known.
     }
   }
 

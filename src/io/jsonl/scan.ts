@@ -311,7 +311,7 @@ function scanMembers(bytes: Uint8Array, position: number, end: number, fields: F
     position = skipValue(bytes, valueStart, end, lookahead);
     if (field >= 0) {
       spans.addOccurrence(field, keyStart, position);
-      const kind = kindOf(bytes, valueStart, position);
+      const kind = kindOf(bytes, valueStart, position, fields.names[field]);
       for (let same = field; same >= 0; same = fields.nextOfName[same]) {
         spans.kind[same] = kind;
         spans.start[same] = valueStart;
@@ -440,10 +440,10 @@ function grown(array: Uint8Array): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-function kindOf(bytes: Uint8Array, start: number, end: number): Kind {
+function kindOf(bytes: Uint8Array, start: number, end: number, name: string): Kind {
   const kind = KIND_BY_FIRST_BYTE[bytes[start]] as Kind;
   if (kind >= Kind.number || (kind !== Kind.absent && spells(bytes, start, end, LITERALS[kind]))) return kind;
-  throw expected('a value', bytes, start, end);
+  throw expected(`a value of ${JSON.stringify(name)}`, bytes, start, end);
 }
 
 function spells(bytes: Uint8Array, start: number, end: number, literal: string): boolean {

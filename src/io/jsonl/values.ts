@@ -18,11 +18,16 @@ export function parseNumber(bytes: Uint8Array, start: number, end: number): numb
   return negative ? -magnitude : magnitude;
 }
 
-/** A count: a whole number from 0 to 2^53 - 1, however spelled. */
-export function parseInteger(bytes: Uint8Array, start: number, end: number): number {
+/** A count: a whole number from 0 to `most`, however spelled. */
+export function parseInteger(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  most: number = Number.MAX_SAFE_INTEGER,
+): number {
   const value = wholeNumber(bytes, start, end);
-  if (typeof value === 'number' && value >= 0) return value;
-  throw new ScanError(`expected an integer from 0 to 2^53 - 1, found ${excerpt(bytes, start, end)}`, start);
+  if (typeof value === 'number' && value >= 0 && value <= most) return value;
+  throw new ScanError(`expected a whole number from 0 to ${most}, found ${excerpt(bytes, start, end)}`, start);
 }
 
 /**
@@ -245,7 +250,7 @@ function zeroOrOne(bytes: Uint8Array, start: number, entryEnd: number, end: numb
 }
 
 function badEntry(bytes: Uint8Array, start: number, end: number, index: number): ScanError {
-  return new ScanError(`entry ${index}: expected 0, 1, true or false, found ${excerpt(bytes, start, end)}`, start);
+  return new ScanError(`entry ${index + 1}: expected 0, 1, true or false, found ${excerpt(bytes, start, end)}`, start);
 }
 
 function endsEntry(byte: number): boolean {

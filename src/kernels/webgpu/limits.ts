@@ -53,3 +53,11 @@ export function requireCount(name: string, value: number | undefined): void {
   if (value === undefined || (Number.isSafeInteger(value) && value > 0)) return;
   throw new UsageError(`${name} must be a whole number above 0, got ${value}`);
 }
+
+/** The longest time that a timer can wait; longer ones would end at once. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+export function requireTimeout(milliseconds: number | undefined): void {
+  if (milliseconds === undefined || (milliseconds > 0 && milliseconds <= LONGEST_TIMEOUT_MS)) return;
+  throw new UsageError(`the GPU timeout must be above 0 and at most ${LONGEST_TIMEOUT_MS} ms, got ${milliseconds}`);
+}

@@ -75,7 +75,9 @@ describe.each([1, 2, 3, 7, 1 << 20])('in chunks of %i', (size) => {
       [3, '12345'],
     ]);
     for (const content of ['\n123456\n', '\n123456']) {
-      await expect(linesOf(content, [size], 5)).rejects.toThrow(new InputError('line 2: is longer than 5 bytes'));
+      await expect(linesOf(content, [size], 5)).rejects.toThrow(
+        new InputError('line 2: is longer than 5 bytes (--max-line)'),
+      );
     }
   });
 });

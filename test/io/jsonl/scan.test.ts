@@ -91,9 +91,9 @@ test.each([
   [`{"b":[${'1,'.repeat(100)}`, 'list is not closed'],
   [`{"b":[${'1,'.repeat(100)}}`, "expected ']', found }"],
   [`{"b":"${'x'.repeat(100)}`, 'string is not terminated'],
-  ['{"a":nul}', 'expected a value, found nul'],
-  ['{"a":True}', 'expected a value, found True'],
-  ['{"a":truex}', 'expected a value, found truex'],
+  ['{"a":nul}', 'expected a value of "a", found nul'],
+  ['{"a":True}', 'expected a value of "a", found True'],
+  ['{"a":truex}', 'expected a value of "a", found truex'],
   ['{"a\\q":1}', 'expected a name with valid escapes, found "a\\q"'],
 ])('refuses %.40j', (line, message) => {
   for (const surroundings of ['"}', ']"', ' ']) expect(() => scan(line, ['a'], surroundings)).toThrow(message);
