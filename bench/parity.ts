@@ -102,6 +102,17 @@ for (const [values, of] of Object.entries(VALUES)) {
 for (const arrangement of ['contiguous', 'shuffled'] as const) {
   await check(`${largest} rows, ${arrangement}`, generateBatch(largest, arrangement), {});
 }
+const rewards = Float64Array.from({ length: largest }, (_, row) => ((row * 7919) % 1009) / 1009);
+const numbers = Int32Array.from(rewards.keys());
+const zeros = new Int32Array(largest);
+await check(`one group of ${largest} rollouts`, { groupIndex: zeros, rolloutId: numbers, reward: rewards }, {});
+await check(
+  `one rollout of ${largest} rows`,
+  { groupIndex: zeros, rolloutId: zeros, reward: rewards },
+  { siblings: 'max' },
+);
+await check(`${largest} groups`, { groupIndex: numbers, reward: rewards }, {});
+await check(`${largest / 2} pairs`, { groupIndex: numbers.map((row) => row >> 1), reward: rewards }, {});
 const { report } = await gpu.normalize({ reward: [1, 2] });
 await gpu.close();
 const { description, software } = report.adapter ?? { description: 'none', software: false };

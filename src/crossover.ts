@@ -18,10 +18,11 @@ const SMALL_PROBE = 1 << 13;
 const LARGE_PROBE = 1 << 17;
 const REPEATS = 3;
 /**
- * Opening a device and compiling takes longer than the CPU needs for a batch below this: 0.1 to 0.4 s on the drivers
- * measured (`npm run bench -- --only startup`), against less than 0.05 s for this many rows.
+ * Below this a GPU is not looked for. Opening a device and compiling took 0.15 to 0.7 s on the drivers measured
+ * (`npm run bench -- --only startup`), and so does the whole computation of this many rows on the CPU
+ * (`npm run bench -- --only stages`: about 13 million rows a second).
  */
-const ROWS_WORTH_OPENING = 1 << 20;
+export const ROWS_WORTH_OPENING = 1 << 22;
 
 interface Cost {
   readonly perCall: number;
@@ -51,7 +52,7 @@ export class Crossover {
   /** Why the CPU is the better choice although there is an adapter; null: the GPU gains time. */
   async compare(work: Work, cpu: Executor, gpu: Executor, adapter: AdapterDescription): Promise<string | null> {
     if (adapter.software)
-      return `the only adapter is a software one (${adapter.description}), which is used when asked for`;
+      return `there is only a software adapter (${adapter.description}), which is used when asked for`;
     if (this.#fixed === null) this.#measured ??= await this.measure(cpu, gpu);
     return this.reasonToStayOnCpu(work);
   }

@@ -137,8 +137,15 @@ export class Engine {
   }
 
   async #open(): Promise<GpuSession> {
-    const { adapter, provider, timeoutMs, gpuLimits } = this.#options;
-    this.#session ??= GpuSession.open({ adapter, provider, timeoutMs, workgroupSize: gpuLimits?.workgroupSize });
+    const { backend = 'auto', adapter, provider, timeoutMs, gpuLimits } = this.#options;
+    const preferHardware = backend === 'auto';
+    this.#session ??= GpuSession.open({
+      adapter,
+      provider,
+      preferHardware,
+      timeoutMs,
+      workgroupSize: gpuLimits?.workgroupSize,
+    });
     const session = await this.#session;
     session.requireUsable();
     return session;
@@ -180,9 +187,9 @@ function requireFinite({ columns, plan, estimator }: Work, { failedGroup }: Outc
   }
   for (let row = 0; row < advantages.length; row++) {
     if (Number.isFinite(advantages[row])) continue;
+    const what = `${columns.place(row)}: reward ${columns.rewards[row]}`;
+    if (isPassThrough(estimator)) throw new InputError(`${what}: overflows binary32`);
     const named = describeGroup(plan, columns, groupOfRow(plan, row));
-    throw new InputError(
-      `${columns.place(row)}: reward ${columns.rewards[row]}: the advantage overflows binary32 (${named})`,
-    );
+    throw new InputError(`${what}: so far from the rest of its group that the advantage overflows binary32 (${named})`);
   }
 }

@@ -27,7 +27,7 @@ export interface EngineOptions extends CrossoverOptions {
 export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, GroupingOptions {
   /** Refuse rows with neither rollout_id nor index. */
   readonly requireIdentity?: boolean | undefined;
-  /** Where the advantages go: binary32, one per row. Default: a new array. */
+  /** Where the advantages go: binary32, one per row. Default: a new array. After an error it may hold anything. */
   readonly output?: Float32Array | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** What a run says about itself: the summary of the command line and the report of the library. */
 
-import { isPassThrough } from './estimators/estimators.ts';
+import { type EstimatorRule, isPassThrough } from './estimators/estimators.ts';
 import type { ExclusionReason, SiblingPolicy } from './estimators/policies.ts';
 import type { Disagreement, SiblingSurvey } from './estimators/siblings.ts';
 import type { Outcome, Work } from './kernels/program.ts';
@@ -16,6 +16,8 @@ export interface Report {
   readonly grouping: Tier;
   readonly grouping_rule: (typeof TIERS)[number];
   readonly estimator: string;
+  /** What the estimator and the options came to. */
+  readonly rule: EstimatorRule & { readonly ddof: 0 | 1; readonly epsilon: number };
   readonly siblings: {
     readonly policy: SiblingPolicy;
     readonly multi_row: number;
@@ -63,6 +65,7 @@ export function buildReport(facts: Facts): Report {
     grouping: plan.tier,
     grouping_rule: TIERS[plan.tier - 1],
     estimator: estimator.name,
+    rule: { baseline: estimator.baseline, scale: estimator.scale, ddof: estimator.ddof, epsilon: estimator.epsilon },
     siblings: { policy: policies.siblings, multi_row: survey.multiRow, disagreeing: survey.disagreeing, examples },
     flat_groups: outcome.flatGroups,
     singleton_groups: outcome.singletonGroups,

@@ -1,6 +1,7 @@
 /** `rollnorm doctor`: which adapters there are, what they can do, and what `--backend auto` would take. */
 import Table from 'cli-table3';
 import type { Command } from 'commander';
+import { ROWS_WORTH_OPENING } from '../crossover.ts';
 import { AdapterError } from '../errors.ts';
 import { describeAdapter, findAdapter, listAdapterNames } from '../kernels/webgpu/adapters.ts';
 import { GpuSession } from '../kernels/webgpu/session.ts';
@@ -31,7 +32,7 @@ interface AdapterFinding {
   readonly architecture: string;
   readonly description: string;
   readonly software: boolean;
-  readonly limits: Record<string, number>;
+  readonly limits: Partial<Record<string, number>>;
   readonly features: string[];
   /** Null: a device opens. */
   readonly problem: string | null;
@@ -63,7 +64,7 @@ async function examine(): Promise<Findings> {
     auto: hardware
       ? {
           backend: 'webgpu',
-          reason: `${hardware.description} is a hardware GPU; batches large enough to gain time go there`,
+          reason: `${hardware.description} is a hardware GPU; from ${ROWS_WORTH_OPENING.toLocaleString('en')} rows on it is measured against the CPU`,
         }
       : { backend: 'cpu', reason: reason ?? 'software adapters are used only when asked for (--backend webgpu)' },
   };
@@ -74,12 +75,22 @@ async function examineAdapters(): Promise<{ adapters: AdapterFinding[]; reason: 
   try {
     const names = await listAdapterNames();
     // Without a list of names there is still the system's own choice.
-    for (const name of names.length > 0 ? names : [undefined]) adapters.push(await examineAdapter(name));
+    for (const name of names.length > 0 ? names : [undefined]) {
+      const examined = await examineAdapter(name).catch((error: Error) => error);
+      if (!(examined instanceof Error)) adapters.push(examined);
+      else if (name === undefined) throw examined;
+      else adapters.push(unusable(name, examined.message));
+    }
     return { adapters, reason: null };
   } catch (error) {
     if (!(error instanceof AdapterError)) throw error;
     return { adapters, reason: error.message };
   }
+}
+
+/** An adapter that is listed and then not given. */
+function unusable(name: string, problem: string): AdapterFinding {
+  return { name, vendor: '', architecture: '', description: name, software: false, limits: {}, features: [], problem };
 }
 
 async function examineAdapter(name: string | undefined): Promise<AdapterFinding> {
@@ -107,7 +118,7 @@ function describe({ version, node, platform, webgpu, adapters, auto }: Findings)
   row('vendor', ({ vendor, architecture }) => `${vendor} ${architecture}`);
   row('kind', ({ software }) => (software ? 'software (computes on the CPU)' : 'hardware'));
   row('device', ({ problem }) => problem ?? 'opens');
-  for (const limit of LIMITS) row(limit, ({ limits }) => limits[limit].toLocaleString('en'));
+  for (const limit of LIMITS) row(limit, ({ limits }) => limits[limit]?.toLocaleString('en') ?? '');
   row(
     'features',
     ({ features }) => features.filter((feature) => /f16|subgroup|timestamp/.test(feature)).join(', ') || 'none of note',

@@ -1,7 +1,7 @@
 /** Runs the CPU twins of the kernels. */
 import { requirePieceLength } from '../plan/reduction.ts';
 import type { Executor, KernelArray, Workspace } from './executor.ts';
-import { allocateHost, type ElementType, type HostArray } from './kernel.ts';
+import { allocateHost, type ElementType, type HostArray, runTwin } from './kernel.ts';
 
 export interface CpuLimits {
   /** Default: no segment is ever cut. */
@@ -46,12 +46,7 @@ function cpuWorkspace(): Workspace {
     input: (type, host) => new CpuArray(type, host),
     output: (type, length) => new CpuArray(type, allocateHost(type, length)),
     async run(kernel, parameters, itemCount, arrays, { elementBase = 0 } = {}) {
-      const bases = { firstItem: 0, itemCount, itemBase: 0, elementBase, segmentBase: 0 };
-      const views = Object.entries(kernel.bindings).map(([name, { type }]) => {
-        const array = arrays[name];
-        return [name, array ? hostOf(array) : allocateHost(type, 0)];
-      });
-      kernel.twin({ ...parameters, ...bases }, Object.fromEntries(views));
+      runTwin(kernel, parameters, itemCount, (name) => arrays[name] && hostOf(arrays[name]), elementBase);
     },
     read: async (array) => hostOf(array),
     release() {},

@@ -75,3 +75,19 @@ export function allocateHost<T extends ElementType>(type: T, length: number): Ho
 
 export const bytesOf = ({ type, length }: { readonly type: ElementType; readonly length: number }): number =>
   length * BYTES_PER_ELEMENT[type];
+
+/** Runs a kernel's twin over whole host arrays; an array that is null is one that the parameters say is unused. */
+export function runTwin<B extends BindingMap, P extends string>(
+  kernel: Kernel<B, P>,
+  parameters: Parameters<P>,
+  itemCount: number,
+  hostOf: (name: string) => HostArray | null,
+  elementBase: number,
+): void {
+  const views = Object.entries(kernel.bindings).map(([name, { type }]) => [
+    name,
+    hostOf(name) ?? allocateHost(type, 0),
+  ]);
+  const bases = { firstItem: 0, itemCount, itemBase: 0, elementBase, segmentBase: 0 };
+  kernel.twin({ ...parameters, ...bases }, Object.fromEntries(views));
+}

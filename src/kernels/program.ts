@@ -31,6 +31,9 @@ export interface Outcome {
   readonly failedGroup: { readonly group: number; readonly status: 'overflow' | 'vanishing' } | null;
 }
 
+/** How long tiles may follow each other before the event loop has a turn. */
+const BUSY_MS = 50;
+
 /**
  * Fills `rowAdvantages` (binary32, one per row) on the given executor.
  * @throws BackendError where the executor is a GPU that failed; never returns numbers that were not computed
@@ -45,7 +48,14 @@ export async function runProgram(executor: Executor, work: Work, rowAdvantages: 
     await run.countTokens();
     const { plan } = work;
     const tiles = whole ? [tileOf(plan, 0, plan.groupCount)] : tilesOf(plan, executor.tileRollouts, executor.tileRows);
-    for (const tile of tiles) await run.normalizeTile(tile);
+    let yielded = performance.now();
+    for (const tile of tiles) {
+      await run.normalizeTile(tile);
+      if (performance.now() - yielded < BUSY_MS) continue;
+      // On the CPU nothing else gets a turn: not a page, not a signal.
+      await new Promise((resolve) => setTimeout(resolve));
+      yielded = performance.now();
+    }
     await run.scatter(rowAdvantages);
     return run.outcome();
   } finally {

@@ -82,8 +82,15 @@ class HashedTable implements CodeTable {
   }
 }
 
-/** Spreads neighbouring codes over a table; the codes are numbers that rollnorm gave out, not an attacker's. */
+// The code of an integer id is its distance from another, so whoever writes a file chooses codes. Without keys that the
+// writer does not know, ids could be made that all fall into one slot.
+const KEY = (Math.random() * 0x100000000) >>> 0;
+const MULTIPLIER = (Math.random() * 0x100000000) | 1;
+
+/** A slot for a code, spread over a table; other slots in every process. */
 export function scatterBits(code: number): number {
-  const mixed = Math.imul(code ^ (code >>> 16), 0x45d9f3b);
-  return (mixed ^ (mixed >>> 15)) >>> 0;
+  let mixed = Math.imul(code ^ KEY, MULTIPLIER);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
+  mixed = Math.imul(mixed ^ (mixed >>> 12) ^ KEY, MULTIPLIER);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
 }

@@ -1,4 +1,5 @@
 /** The plan of a batch: which rows are a rollout, which rollouts are a prompt group. Integers only. */
+import { InputError } from '../errors.ts';
 import type { SampleColumns } from '../samples/columns.ts';
 import { type GroupingOptions, groupRows, type Tier, type UngroupedRows } from './groups.ts';
 import { type KeyHygiene, keyHygiene } from './hygiene.ts';
@@ -17,9 +18,13 @@ export interface PlanOptions extends GroupingOptions {
   readonly everyRowIsARollout?: boolean | undefined;
 }
 
-/** @throws InputError as groupRows does */
+/** Numbers of rows, rollouts and groups are held in 31 bits. */
+export const MOST_ROWS = 2 ** 31 - 2;
+
+/** @throws InputError as groupRows does, and on a batch of more rows than can be numbered */
 export function planBatch(columns: SampleColumns, options: PlanOptions = {}): Plan {
   const { rowCount, groupCodes } = columns;
+  if (rowCount > MOST_ROWS) throw new InputError(`a batch may have ${MOST_ROWS} rows, this one has ${rowCount}`);
   const rolloutCodes = options.everyRowIsARollout ? null : columns.rolloutCodes;
   const groups = groupRows(groupCodes, rowCount, options, columns.place);
   const rollouts = findRollouts(groups, rolloutCodes, rowCount);

@@ -20,11 +20,7 @@ export class Growable<T extends Growing> {
     this.#array[this.length++] = value;
   }
 
-  /** Overwrites or reads an entry that was pushed before. */
-  set(index: number, value: number): void {
-    this.#array[index] = value;
-  }
-
+  /** An entry that was pushed before. */
   get(index: number): number {
     return this.#array[index];
   }

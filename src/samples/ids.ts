@@ -1,5 +1,7 @@
 /** Turns ids of any kind (whole numbers of any size, strings) into u32 codes: equal codes exactly where the ids are equal. */
 
+import { InputError } from '../errors.ts';
+
 /** The code of an absent id. */
 export const NO_ID = 0xffffffff;
 
@@ -78,6 +80,8 @@ export function encodeText(text: string): Uint8Array {
 const SEGMENT_BYTES = 1 << 20;
 const HEADER_BYTES = 4;
 const OUTLIER_BYTES = 1 << 16;
+/** The next code would be NO_ID. */
+const MOST_ENTRIES = 2 ** 31 - 1;
 
 /** Byte strings interned in first-seen order; an open-addressing table over an arena of 1 MiB segments. */
 class EntryTable {
@@ -114,6 +118,7 @@ class EntryTable {
       places.set(this.#places);
       this.#places = places;
     }
+    if (this.#count === MOST_ENTRIES) throw new InputError(`more than ${MOST_ENTRIES} different ids in one batch`);
     const entry = this.#count++;
     if (bytes.length > OUTLIER_BYTES) {
       this.#outliers.set(entry, { kind, bytes: bytes.slice() });

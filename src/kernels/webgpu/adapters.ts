@@ -42,6 +42,20 @@ export async function findAdapter(text?: string, provider: GpuProvider = default
   return found;
 }
 
+/** The same, but where the system's first choice is a software adapter and there is a hardware one, that. */
+export async function findHardwareAdapter(
+  text?: string,
+  provider: GpuProvider = defaultProvider,
+): Promise<FoundAdapter> {
+  const found = await findAdapter(text, provider);
+  if (text !== undefined || !found.software) return found;
+  for (const name of await listAdapterNames(provider)) {
+    const other = await findAdapter(name, provider).catch(() => found);
+    if (!other.software) return other;
+  }
+  return found;
+}
+
 export function describeAdapter(info: GPUAdapterInfo): AdapterDescription {
   const { vendor, architecture, isFallbackAdapter } = info;
   return { vendor, architecture, description: info.description || info.device, software: isFallbackAdapter };

@@ -22,8 +22,9 @@ export type ResolvedGpuLimits = { readonly [K in keyof GpuLimits]-?: number };
 const DEFAULTS = {
   memoryBytes: 2 ** 32,
   pieceLength: 64,
-  elementsPerDispatch: 2 ** 24,
-  elementsInFlight: 2 ** 25,
+  // SwiftShader takes up to a second for 2^20 elements of the slowest kernel.
+  elementsPerDispatch: 2 ** 20,
+  elementsInFlight: 2 ** 22,
 };
 
 /** @throws UsageError where the limits leave no room for one piece */

@@ -9,11 +9,9 @@ export interface GpuProvider {
 /** WebGPU cannot be had here at all; the message says why. */
 export class NoWebGpuError extends Error {}
 
-// Dawn ends the process if the object of create() is collected while a device of it lives, so none is ever let go.
-const instances: GPU[] = [];
-
-/** How many Dawn instances this process holds. */
-export const openInstances = (): number => instances.length;
+// Dawn ends the process if the object of create() is collected while a device of it lives, so none is ever let go; there
+// is one for every adapter text that was asked for.
+const instances = new Map<string, GPU>();
 
 export const defaultProvider: GpuProvider = {
   async open(adapterText) {
@@ -21,8 +19,10 @@ export const defaultProvider: GpuProvider = {
     if (own) return own;
     const { create, globals } = await loadDawn();
     for (const [name, value] of Object.entries(globals)) (globalThis as Record<string, unknown>)[name] ??= value;
-    const gpu = create(adapterText === undefined ? [] : [`adapter=${adapterText}`]);
-    instances.push(gpu);
+    const options = adapterText === undefined ? [] : [`adapter=${adapterText}`];
+    const key = options.join();
+    const gpu = instances.get(key) ?? create(options);
+    instances.set(key, gpu);
     return gpu;
   },
 };

@@ -1,19 +1,21 @@
 /** A device with its compiled pipelines, and the rules by which its failures are noticed. */
 import { BackendError } from '../../errors.ts';
 import type { Kernel } from '../kernel.ts';
-import { type AdapterDescription, type FoundAdapter, findAdapter } from './adapters.ts';
+import { type AdapterDescription, type FoundAdapter, findAdapter, findHardwareAdapter } from './adapters.ts';
 import { defaultProvider, type GpuProvider } from './provider.ts';
 import { shaderText } from './shader-text.generated.ts';
 import { SubmitLedger } from './submit-ledger.ts';
 import { withinTime } from './within-time.ts';
 
 export const DEFAULT_WORKGROUP_SIZE = 64;
-/** How long one wait for the device may take. Work is handed over in portions that the slowest driver does in far less. */
+/** How long one wait for the device may take. Between two waits it gets work for a few seconds of the slowest driver. */
 export const DEFAULT_TIMEOUT_MS = 60_000;
 
 export interface SessionOptions {
   readonly adapter?: string | undefined;
   readonly provider?: GpuProvider | undefined;
+  /** Without an adapter text: look past a software adapter for a hardware one. */
+  readonly preferHardware?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   readonly workgroupSize?: number | undefined;
 }
@@ -32,7 +34,8 @@ export class GpuSession {
   readonly #kernels = new Map<string, Promise<CompiledKernel>>();
   #failure: string | null = null;
   #abandoned = false;
-  readonly #lost: Promise<never>;
+  /** Rejects whoever waits when the device is lost. A promise shared by all waits would keep every one of them. */
+  readonly #waiting = new Set<(error: BackendError) => void>();
 
   private constructor(device: GPUDevice, { adapter: _, ...adapter }: FoundAdapter, options: SessionOptions) {
     this.device = device;
@@ -44,17 +47,18 @@ export class GpuSession {
       device.limits.maxComputeInvocationsPerWorkgroup,
     );
     // After a loss Dawn goes on to accept calls and does nothing, so the flag must be ours.
-    this.#lost = device.lost.then((info) => {
+    void device.lost.then((info) => {
       this.#failure ??= `the device was lost (${info.reason}${info.message ? `: ${info.message}` : ''})`;
-      throw new BackendError(this.#failure);
+      const error = new BackendError(this.#failure);
+      for (const reject of this.#waiting) reject(error);
     });
-    this.#lost.catch(() => {});
   }
 
   /** @throws AdapterError where there is no adapter, BackendError where its device does not open */
   static async open(options: SessionOptions = {}): Promise<GpuSession> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-    const finding = findAdapter(options.adapter, options.provider ?? defaultProvider);
+    const find = options.preferHardware ? findHardwareAdapter : findAdapter;
+    const finding = find(options.adapter, options.provider ?? defaultProvider);
     const found = await withinTime(finding, timeoutMs, 'looking for an adapter');
     const { limits } = found.adapter;
     const requiredLimits = {
@@ -62,7 +66,13 @@ export class GpuSession {
       maxBufferSize: limits.maxBufferSize,
     };
     try {
-      const device = await withinTime(found.adapter.requestDevice({ requiredLimits }), timeoutMs, 'opening a device');
+      const opening = found.adapter.requestDevice({ requiredLimits });
+      const device = await withinTime(opening, timeoutMs, 'opening a device', () => {
+        opening.then(
+          (late) => late.destroy(),
+          () => {},
+        );
+      });
       return new GpuSession(device, found, options);
     } catch (error) {
       throw new BackendError(`${found.description}: no device opens: ${messageOf(error)}`, { cause: error });
@@ -77,7 +87,12 @@ export class GpuSession {
   /** Waits for the device: rejects when it is lost, or gives it up when it does not answer in time. */
   async wait<T>(promise: Promise<T>, what: string): Promise<T> {
     this.requireUsable();
-    const settled = Promise.race([promise, this.#lost]);
+    let reject: (error: BackendError) => void = () => {};
+    const settled = new Promise<T>((resolve, rejectWait) => {
+      reject = rejectWait;
+      this.#waiting.add(reject);
+      promise.then(resolve, rejectWait);
+    });
     try {
       return await withinTime(settled, this.timeoutMs, what, (reason) => {
         this.#abandoned = true;
@@ -86,6 +101,8 @@ export class GpuSession {
     } catch (error) {
       if (error instanceof BackendError) throw error;
       throw new BackendError(`${what}: ${messageOf(error)}`, { cause: error });
+    } finally {
+      this.#waiting.delete(reject);
     }
   }
 

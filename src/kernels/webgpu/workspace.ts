@@ -1,5 +1,6 @@
 /** The arrays of one computation on a device: uploads, dispatches, read-backs, and the slicing of what does not fit. */
 import { BackendError } from '../../errors.ts';
+import { type Portion, portionsOf } from '../../plan/portions.ts';
 import { type ItemSlice, sliceItems } from '../../plan/slices.ts';
 import type { Bases, KernelArray, Workspace } from '../executor.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type HostArray,
   type Kernel,
   type Parameters,
+  runTwin,
 } from '../kernel.ts';
 import type { ResolvedGpuLimits } from './limits.ts';
 import type { GpuSession } from './session.ts';
@@ -74,8 +76,12 @@ export class GpuWorkspace implements Workspace {
     if (itemCount === 0) return;
     const whole = { from: 0, to: itemCount, elementFrom: elementBase, elementTo: 0, segmentFrom: 0, segmentTo: 0 };
     if (this.#resident)
-      return this.#dispatch(kernel, parameters, whole, ({ access }, name) => this.#bufferOf(arrays[name], access));
-    if (readsAnyEntry(kernel, parameters)) return runTwin(kernel, parameters, itemCount, arrays, elementBase);
+      return this.#dispatch(kernel, parameters, whole, boundsOf(kernel, arrays), ({ access }, name) =>
+        this.#bufferOf(arrays[name], access),
+      );
+    // Such kernels move numbers and compute none; the host has the tables, so it moves them.
+    if (readsAnyEntry(kernel, parameters))
+      return runTwin(kernel, parameters, itemCount, (name) => hostOf(arrays[name]), elementBase);
     for (const slice of this.#slices(kernel, itemCount, arrays))
       await this.#runSlice(kernel, parameters, slice, arrays, elementBase);
   }
@@ -103,11 +109,9 @@ export class GpuWorkspace implements Workspace {
   }
 
   *#slices(kernel: Kernel, itemCount: number, arrays: Arrays): Generator<ItemSlice> {
-    const hostOf = (name: string) => (arrays[name] as GpuArray<'u32'> | null | undefined)?.host ?? null;
     const entries = Math.floor(this.#limits.bindingBytes / 8);
     const limits = { maxItems: entries - 1, maxElements: entries, maxSegments: entries };
-    const hasElements = Object.values(kernel.bindings).some(({ extent }) => extent === 'element');
-    yield* sliceItems(itemCount, hasElements ? hostOf('bounds') : null, hostOf('itemSegments'), limits);
+    yield* sliceItems(itemCount, boundsOf(kernel, arrays), hostOf(arrays.itemSegments) as Uint32Array | null, limits);
   }
 
   /** Uploads the slice's part of every array, runs, and brings the outputs back into the host arrays. */
@@ -126,7 +130,7 @@ export class GpuWorkspace implements Workspace {
       const host = array.host!.subarray(from, to) as HostArray;
       parts.set(name, new GpuArray(spec.type, to - from, spec.access === 'read' ? host : null));
     }
-    await this.#dispatch(kernel, parameters, slice, ({ access }, name) =>
+    await this.#dispatch(kernel, parameters, slice, boundsOf(kernel, arrays), ({ access }, name) =>
       this.#bufferOf(parts.get(name) ?? null, access),
     );
     for (const [name, spec] of Object.entries(kernel.bindings)) {
@@ -140,56 +144,54 @@ export class GpuWorkspace implements Workspace {
     this.release(...parts.values());
   }
 
+  /** Hands a kernel's items over in portions, each a submission of its own, and waits when enough are under way. */
   async #dispatch(
     kernel: Kernel,
     parameters: Parameters<string>,
     slice: ItemSlice,
+    bounds: Uint32Array | null,
     bufferFor: (spec: BindingSpec, name: string) => GPUBuffer,
   ): Promise<void> {
-    const { device, workgroupSize } = this.#session;
-    const { pipeline, layout } = await this.#session.compiled(kernel);
-    if (this.#session.ledger.isFull) await this.#settleLedger();
+    const compiled = await this.#session.compiled(kernel);
+    const { elementsPerDispatch, workgroupsPerDispatch } = this.#limits;
+    const maxItems = workgroupsPerDispatch * this.#session.workgroupSize;
+    const portions = [...portionsOf(slice.from, slice.to, bounds, maxItems, elementsPerDispatch)];
     this.#pushScopes();
-    const encoder = device.createCommandEncoder({ label: kernel.name });
-    const buffers = Object.entries(kernel.bindings).map(([name, spec]) => {
-      const buffer = bufferFor(spec, name);
-      if (spec.access === 'write') this.#fillUnwritten(encoder, buffer);
-      return { buffer };
-    });
-    const portions = this.#portions(kernel, slice.from, slice.to);
+    const buffers = Object.entries(kernel.bindings).map(([name, spec]) => bufferFor(spec, name));
     const uniform = this.#parameterBuffer(kernel, parameters, slice, portions);
-    const resources = [{ buffer: uniform, size: PARAMETER_BYTES }, ...buffers];
+    const resources = [{ buffer: uniform, size: PARAMETER_BYTES }, ...buffers.map((buffer) => ({ buffer }))];
     const entries = resources.map((resource, binding) => ({ binding, resource }));
-    const bindGroup = device.createBindGroup({ label: kernel.name, layout, entries });
-    const pass = encoder.beginComputePass({ label: kernel.name });
-    pass.setPipeline(pipeline);
-    for (const [index, portion] of portions.entries()) {
-      pass.setBindGroup(0, bindGroup, [index * this.#parameterStride()]);
-      pass.dispatchWorkgroups(Math.ceil(portion.itemCount / workgroupSize));
-    }
-    pass.end();
-    this.#session.ledger.sign(encoder);
-    device.queue.submit([encoder.finish()]);
+    const bindGroup = this.#session.device.createBindGroup({ label: kernel.name, layout: compiled.layout, entries });
+    const outputs = buffers.filter((_, i) => Object.values(kernel.bindings)[i].access === 'write');
     this.#popScopes();
-    await this.#throttle(kernel, slice.to - slice.from);
+    for (const [index, portion] of portions.entries()) {
+      if (this.#session.ledger.isFull) await this.#settleLedger();
+      this.#submitPortion(compiled.pipeline, bindGroup, index, portion, index === 0 ? outputs : []);
+      await this.#throttle(kernel.name, portion.work);
+    }
     this.#destroy(uniform);
   }
 
-  /** Dispatches of bounded work, together all items. */
-  #portions(kernel: Kernel, from: number, to: number): { firstItem: number; itemCount: number }[] {
-    const { workgroupsPerDispatch, elementsPerDispatch } = this.#limits;
-    const byGrid = workgroupsPerDispatch * this.#session.workgroupSize;
-    const most = Math.min(byGrid, Math.max(1, Math.floor(elementsPerDispatch / this.#elementsPerItem(kernel))));
-    const portions = [];
-    for (let firstItem = from; firstItem < to; firstItem += most) {
-      portions.push({ firstItem, itemCount: Math.min(most, to - firstItem) });
-    }
-    return portions;
-  }
-
-  #elementsPerItem(kernel: Kernel): number {
-    const walks = Object.values(kernel.bindings).some(({ extent }) => extent === 'element');
-    return walks ? this.#limits.pieceLength : 1;
+  /** @param unwritten outputs to be filled with the sentinel before the first portion */
+  #submitPortion(
+    pipeline: GPUComputePipeline,
+    bindGroup: GPUBindGroup,
+    index: number,
+    { itemCount }: Portion,
+    unwritten: readonly GPUBuffer[],
+  ): void {
+    const { device, workgroupSize, ledger } = this.#session;
+    this.#pushScopes();
+    const encoder = device.createCommandEncoder({ label: pipeline.label });
+    for (const output of unwritten) this.#fillUnwritten(encoder, output);
+    const pass = encoder.beginComputePass({ label: pipeline.label });
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindGroup, [index * this.#parameterStride()]);
+    pass.dispatchWorkgroups(Math.ceil(itemCount / workgroupSize));
+    pass.end();
+    ledger.sign(encoder);
+    device.queue.submit([encoder.finish()]);
+    this.#popScopes();
   }
 
   #parameterStride(): number {
@@ -200,13 +202,14 @@ export class GpuWorkspace implements Workspace {
     kernel: Kernel,
     parameters: Parameters<string>,
     slice: ItemSlice,
-    portions: readonly { firstItem: number; itemCount: number }[],
+    portions: readonly Portion[],
   ): GPUBuffer {
     const stride = this.#parameterStride();
     const words = new Uint32Array((stride / 4) * portions.length);
     const bases = { itemBase: slice.from, elementBase: slice.elementFrom, segmentBase: slice.segmentFrom };
     for (const [index, portion] of portions.entries()) {
-      const fields: Record<string, number> = { ...parameters, ...bases, ...portion };
+      const { firstItem, itemCount } = portion;
+      const fields: Record<string, number> = { ...parameters, ...bases, firstItem, itemCount };
       const names = [...DISPATCH_FIELDS, ...kernel.parameters];
       words.set(
         names.map((name) => fields[name]),
@@ -256,11 +259,11 @@ export class GpuWorkspace implements Workspace {
     }
   }
 
-  async #throttle(kernel: Kernel, items: number): Promise<void> {
-    this.#elementsInFlight += items * this.#elementsPerItem(kernel);
+  async #throttle(what: string, work: number): Promise<void> {
+    this.#elementsInFlight += work;
     if (this.#elementsInFlight < this.#limits.elementsInFlight) return;
     this.#elementsInFlight = 0;
-    await this.#session.wait(this.#session.device.queue.onSubmittedWorkDone(), kernel.name);
+    await this.#session.wait(this.#session.device.queue.onSubmittedWorkDone(), what);
     await this.#checkScopes();
   }
 
@@ -350,6 +353,9 @@ export class GpuWorkspace implements Workspace {
   }
 }
 
+const hostOf = (array: KernelArray | null | undefined): HostArray | null =>
+  (array as GpuArray<ElementType> | null)?.host ?? null;
+
 function describeError(error: GPUError): string {
   const kind = error instanceof GPUOutOfMemoryError ? 'out of memory' : 'error';
   return `${kind}: ${error.message.split('\n', 1)[0]}`;
@@ -363,25 +369,15 @@ function partOf({ extent }: BindingSpec, slice: ItemSlice, elementBase: number):
   return [slice.segmentFrom, slice.segmentTo];
 }
 
+/** Offsets of the elements that each item walks over; null: items walk over none. */
+function boundsOf(kernel: Kernel, arrays: Arrays): Uint32Array | null {
+  const walks = Object.values(kernel.bindings).some(({ extent }) => extent === 'element' || extent === 'row');
+  return walks ? (hostOf(arrays.bounds) as Uint32Array | null) : null;
+}
+
 function readsAnyEntry(kernel: Kernel, parameters: Parameters<string>): boolean {
   const scattered = parameters.rowsInOrder === 0;
   return Object.values(kernel.bindings).some(({ extent }) => extent === 'table' || (extent === 'row' && scattered));
-}
-
-/** Kernels that only move bits from a table need no device where the table is the host's. */
-function runTwin(
-  kernel: Kernel,
-  parameters: Parameters<string>,
-  itemCount: number,
-  arrays: Arrays,
-  elementBase: number,
-): void {
-  const views = Object.entries(kernel.bindings).map(([name, { type }]) => {
-    const array = arrays[name] as GpuArray<ElementType> | null;
-    return [name, array?.host ?? allocateHost(type, 0)];
-  });
-  const bases = { firstItem: 0, itemCount, itemBase: 0, elementBase, segmentBase: 0 };
-  kernel.twin({ ...parameters, ...bases }, Object.fromEntries(views));
 }
 
 function requireWritten(host: HostArray): void {
