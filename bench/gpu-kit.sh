@@ -27,7 +27,7 @@ rollnorm doctor
 rollnorm doctor --json > "$results/doctor.json"
 status=0
 timeout 100 ./node dist/bench/parity.js 2000000 2>&1 | tee "$results/parity.txt" || status=$?
-timeout 100 ./node dist/bench/run.js --rows 100000 --rows 1000000 --rows 10000000 --only stages --json > "$results/bench-stages.json" || status=$?
+timeout 110 ./node dist/bench/run.js --rows 100000 --rows 1000000 --rows 4000000 --only stages --json > "$results/bench-stages.json" || status=$?
 timeout 40 ./node dist/bench/run.js --rows 1000000 --only kernels --json > "$results/bench-kernels.json" || status=$?
 timeout 40 ./node dist/bench/run.js --only startup --json > "$results/bench-startup.json" || status=$?
 exit "$status"

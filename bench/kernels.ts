@@ -12,7 +12,7 @@ import { packLossMasks } from '../src/samples/loss-masks.ts';
 import { copySeconds } from './copy-kernel.ts';
 import { generateBatch } from './data.ts';
 import type { Measurement, Plan } from './harness.ts';
-import { placeOf } from './place.ts';
+import { mostRows, placeOf } from './place.ts';
 
 const REPEATS = 5;
 const MASK_TOKENS = 512;
@@ -25,7 +25,7 @@ interface Timing {
 /** Runs a whole batch with masks a few times and times every kernel alone. */
 export async function kernelTimes({ rows: allRows }: Plan, session: GpuSession): Promise<Measurement[]> {
   const found: Measurement[] = [];
-  for (const rows of allRows.filter((count) => count <= 1e6)) {
+  for (const rows of allRows.filter((count) => count <= Math.min(1e6, mostRows(session)))) {
     const timings = new Map<string, Timing>();
     const executor = timed(gpuExecutor(session), session, timings);
     const work = batchWithMasks(rows);

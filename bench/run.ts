@@ -1,6 +1,7 @@
 /** `npm run bench`: the questions of this folder, one after the other. */
 import { Command, Option } from 'commander';
 import { parsePositive } from '../src/commands/options.ts';
+import { listAdapterNames } from '../src/kernels/webgpu/adapters.ts';
 import { GpuSession } from '../src/kernels/webgpu/session.ts';
 import { describe, type Measurement, measure, type Plan, type Subject } from './harness.ts';
 import { jsonl } from './jsonl.ts';
@@ -9,8 +10,7 @@ import { stages } from './stages.ts';
 import { crossoverRows, startup } from './startup.ts';
 
 const QUESTIONS = ['stages', 'kernels', 'startup', 'jsonl'] as const;
-/** A software adapter takes minutes for what a GPU does in seconds. */
-const MOST_ROWS_IN_SOFTWARE = 1e6;
+const TIMEOUT_MS = 600_000;
 
 const program = new Command('bench')
   .addOption(new Option('--only <question>', 'one question').choices(QUESTIONS))
@@ -39,40 +39,44 @@ async function reportAll(subjects: AsyncIterable<Subject>): Promise<void> {
   for await (const subject of subjects) report(await measure(subject));
 }
 
-async function openSession(): Promise<GpuSession | null> {
-  if (plan.noGpu) return null;
+interface OpenAdapter {
+  readonly name: string | undefined;
+  readonly session: GpuSession;
+}
+
+/** Every adapter there is, or the one that was asked for. */
+async function openAdapters(): Promise<OpenAdapter[]> {
+  if (plan.noGpu) return [];
+  const opened: OpenAdapter[] = [];
   try {
-    return await GpuSession.open({ adapter: plan.adapter, timeoutMs: 600_000 });
+    const listed = plan.adapter === undefined ? await listAdapterNames() : [];
+    for (const name of listed.length > 0 ? listed : [plan.adapter]) {
+      opened.push({ name, session: await GpuSession.open({ adapter: name, timeoutMs: TIMEOUT_MS }) });
+    }
   } catch (error) {
-    process.stderr.write(`bench: no GPU: ${error instanceof Error ? error.message : error}\n`);
-    return null;
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`);
   }
+  return opened;
 }
 
 const wants = (question: (typeof QUESTIONS)[number]) => flags.only === undefined || flags.only === question;
-const session = await openSession();
-if (session?.adapter.software)
-  process.stderr.write(
-    `bench: ${session.adapter.description} is a SOFTWARE adapter; its times say nothing about a GPU\n`,
-  );
-const gpuPlan = session?.adapter.software
-  ? { ...plan, rows: plan.rows.filter((rows) => rows <= MOST_ROWS_IN_SOFTWARE) }
-  : plan;
-if (wants('stages')) {
-  await reportAll(stages(gpuPlan, session));
-  if (gpuPlan !== plan)
-    await reportAll(stages({ ...plan, rows: plan.rows.filter((rows) => rows > MOST_ROWS_IN_SOFTWARE) }, null));
+const opened = await openAdapters();
+const sessions = opened.map(({ session }) => session);
+for (const { adapter } of sessions) {
+  if (!adapter.software) continue;
+  process.stderr.write(`bench: ${adapter.description} is a SOFTWARE adapter; its times say nothing about a GPU\n`);
 }
-if (session && wants('kernels')) for (const measurement of await kernelTimes(gpuPlan, session)) report(measurement);
-if (session && wants('startup')) {
-  await reportAll(startup(plan, session));
+if (wants('stages')) await reportAll(stages(plan, sessions));
+for (const { name, session } of opened) {
+  if (wants('kernels')) for (const measurement of await kernelTimes(plan, session)) report(measurement);
+  if (!wants('startup')) continue;
+  await reportAll(startup(session, name));
   report(await crossoverRows(session));
 }
 if (wants('jsonl')) await reportAll(jsonl());
-session?.close();
+for (const session of sessions) session.close();
 if (flags.json) {
-  const adapter = session?.adapter ?? null;
-  process.stdout.write(
-    `${JSON.stringify({ node: process.version, platform: `${process.platform}-${process.arch}`, adapter, measurements }, null, 2)}\n`,
-  );
+  const adapters = sessions.map(({ adapter }) => adapter);
+  const host = { node: process.version, platform: `${process.platform}-${process.arch}` };
+  process.stdout.write(`${JSON.stringify({ ...host, adapters, measurements }, null, 2)}\n`);
 }

@@ -11,9 +11,9 @@ import { planBatch } from '../src/plan/plan.ts';
 import { columnsOfBatch } from '../src/samples/batch.ts';
 import { ARRANGEMENTS, generateBatch } from './data.ts';
 import type { Plan, Subject } from './harness.ts';
-import { placeOf } from './place.ts';
+import { mostRows, placeOf } from './place.ts';
 
-export async function* stages(plan: Plan, session: GpuSession | null): AsyncGenerator<Subject> {
+export async function* stages(plan: Plan, sessions: readonly GpuSession[]): AsyncGenerator<Subject> {
   for (const rows of plan.rows) {
     for (const arrangement of ARRANGEMENTS) {
       const batch = generateBatch(rows, arrangement);
@@ -33,7 +33,9 @@ export async function* stages(plan: Plan, session: GpuSession | null): AsyncGene
       yield subject('plan', () => planBatch(columns));
       const compute = (executor: Executor) => () => runProgram(executor, work, output);
       yield subject('compute', compute(cpuExecutor()));
-      if (session) yield subject('compute', compute(gpuExecutor(session)), placeOf(session));
+      for (const session of sessions) {
+        if (rows <= mostRows(session)) yield subject('compute', compute(gpuExecutor(session)), placeOf(session));
+      }
       const engine = createEngine({ backend: 'cpu' });
       yield subject('ids to advantages', () => engine.normalize(batch, { output }));
     }

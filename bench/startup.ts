@@ -6,10 +6,10 @@ import { cpuExecutor } from '../src/kernels/cpu-executor.ts';
 import { gpuExecutor } from '../src/kernels/webgpu/executor.ts';
 import { GpuSession } from '../src/kernels/webgpu/session.ts';
 import { generateBatch } from './data.ts';
-import type { Measurement, Plan, Subject } from './harness.ts';
+import type { Measurement, Subject } from './harness.ts';
 import { placeOf } from './place.ts';
 
-export async function* startup({ adapter }: Plan, session: GpuSession): AsyncGenerator<Subject> {
+export async function* startup(session: GpuSession, adapter: string | undefined): AsyncGenerator<Subject> {
   const place = placeOf(session);
   const open = async () => (await GpuSession.open({ adapter })).close();
   yield { question: 'startup', name: 'open a device', run: open, place };
