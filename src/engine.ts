@@ -62,7 +62,10 @@ export class Engine {
     return this.normalizeColumns(columnsOfBatch(batch), options);
   }
 
-  /** The same for a batch that is columns already. */
+  /**
+   * The same for a batch that is columns already.
+   * @internal how the command line hands in what it has read
+   */
   async normalizeColumns(columns: SampleColumns, options: NormalizeOptions = {}): Promise<NormalizeResult> {
     if (this.#closed) throw new UsageError('the engine is closed');
     const { estimator, policies } = checkOptions(options);

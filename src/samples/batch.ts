@@ -2,6 +2,7 @@
 import { InputError } from '../errors.ts';
 import {
   COUNT_THE_MASK,
+  isRemoved,
   type PackedLossMasks,
   packFlags,
   type SampleColumns,
@@ -10,6 +11,7 @@ import {
 } from './columns.ts';
 import { type Id, IdCoder, NO_ID } from './ids.ts';
 import { packLossMasks, requirePackedMasks } from './loss-masks.ts';
+import { NO_COUNT, saysTokens, trainableTokens as tokensOfRow } from './tokens.ts';
 
 /** Ids of one column: integers of any width, or strings; null and undefined are absent. */
 export type IdColumn =
@@ -219,18 +221,15 @@ function tokensOf(
   const fixedTokens = new Uint32Array(rowCount);
   let isKnown = lossMasks !== null && lists === null;
   for (let row = 0; row < rowCount; row++) {
-    const total = countOf('trainableTokens', trainableTokens?.[row], row);
+    const stated = countOf('trainableTokens', trainableTokens?.[row], row);
     const length = countOf('responseLength', responseLength?.[row], row);
     const mask = lists?.[row];
-    if (mask && length !== null && mask.length !== length) {
+    if (mask && length !== NO_COUNT && mask.length !== length) {
       throw new InputError(`${place(row)}: lossMask has ${mask.length} entries but responseLength is ${length}`);
     }
-    if (total !== null || length !== null || mask) isKnown = true;
-    const hasMask = lists
-      ? Boolean(mask)
-      : lossMasks !== null && lossMasks.wordOffsets[row + 1] > lossMasks.wordOffsets[row];
-    const removed = flags !== null && (flags[row] & 1) !== 0;
-    fixedTokens[row] = removed ? 0 : (total ?? (hasMask ? COUNT_THE_MASK : (length ?? 0)));
+    const masked = (lists ? mask : hasWords(lossMasks, row)) ? COUNT_THE_MASK : NO_COUNT;
+    isKnown ||= saysTokens(stated, masked, length);
+    fixedTokens[row] = tokensOfRow(isRemoved(flags, row), stated, masked, length);
   }
   return isKnown ? { fixedTokens, lossMasks } : { fixedTokens: null, lossMasks: null };
 }
@@ -238,8 +237,12 @@ function tokensOf(
 /** Largest count of a row: the next number has a meaning of its own. */
 export const MOST_TOKENS = COUNT_THE_MASK - 1;
 
-function countOf(field: string, value: number | null | undefined, row: number): number | null {
-  if (value === null || value === undefined) return null;
+function hasWords(masks: PackedLossMasks | null, row: number): boolean {
+  return masks !== null && masks.wordOffsets[row + 1] > masks.wordOffsets[row];
+}
+
+function countOf(field: string, value: number | null | undefined, row: number): number {
+  if (value === null || value === undefined) return NO_COUNT;
   if (Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS) return value;
   throw new InputError(`${place(row)}: ${field} must be a whole number from 0 to ${MOST_TOKENS}, got ${value}`);
 }

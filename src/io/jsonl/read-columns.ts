@@ -4,6 +4,7 @@ import { MOST_TOKENS, statusFromText } from '../../samples/batch.ts';
 import { packFlags, type SampleColumns, type Status } from '../../samples/columns.ts';
 import { growableF64, growableU8, growableU32 } from '../../samples/growable.ts';
 import { IdCoder, NO_ID } from '../../samples/ids.ts';
+import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import { type OutputFields, ROW_FIELDS, type RowField } from './fields.ts';
 import { IdReader } from './id-reader.ts';
 import { LastSpan } from './last-span.ts';
@@ -91,11 +92,11 @@ class RowReader {
     const value = this.#reward(bytes);
     if (Number.isNaN(value)) this.#missingReward ??= { row: this.#rowCount, found: this.#rewardReader.found };
     const removed = this.#boolean(bytes, FIELD.remove_sample);
-    const tokens = this.#countTokens(bytes);
+    const tokens = this.#countTokens(bytes, removed);
     this.#groupCodes.push(group);
     this.#rolloutCodes.push(rollout);
     this.#rewards.push(value);
-    this.#tokens.push(removed ? 0 : tokens);
+    this.#tokens.push(tokens);
     this.#flags.push(packFlags(removed, keyedByIndex && rollout !== NO_ID, this.#status(bytes)));
     this.#lines.add(this.#rowCount++, line);
     this.#hasGroups ||= group !== NO_ID;
@@ -167,19 +168,18 @@ class RowReader {
     return this.#lastStatus;
   }
 
-  /** trainable_tokens, else the ones of loss_mask, else response_length, else 0; all that are there are checked. */
-  #countTokens(bytes: Uint8Array): number {
-    const total = this.#count(bytes, FIELD.trainable_tokens);
+  /** All token fields that are there are checked, also those that do not count. */
+  #countTokens(bytes: Uint8Array, removed: boolean): number {
+    const stated = this.#count(bytes, FIELD.trainable_tokens);
     const length = this.#count(bytes, FIELD.response_length);
-    const ones = this.#maskedTokens(bytes, length);
-    if (total >= 0 || ones >= 0 || length >= 0) this.#tokensKnown = true;
-    if (total >= 0) return total;
-    return ones >= 0 ? ones : Math.max(0, length);
+    const masked = this.#maskedTokens(bytes, length);
+    this.#tokensKnown ||= saysTokens(stated, masked, length);
+    return trainableTokens(removed, stated, masked, length);
   }
 
   #count(bytes: Uint8Array, field: number): number {
     const kind = this.#spans.kind[field];
-    if (kind === Kind.absent || kind === Kind.null) return -1;
+    if (kind === Kind.absent || kind === Kind.null) return NO_COUNT;
     const name = ROW_FIELDS[field];
     if (kind !== Kind.number)
       throw new InputError(`${name} must be a whole number, found ${this.#excerpt(bytes, field)}`);
@@ -190,12 +190,12 @@ class RowReader {
   #maskedTokens(bytes: Uint8Array, responseLength: number): number {
     const field = FIELD.loss_mask;
     const kind = this.#spans.kind[field];
-    if (kind === Kind.absent || kind === Kind.null) return -1;
+    if (kind === Kind.absent || kind === Kind.null) return NO_COUNT;
     if (kind !== Kind.array)
       throw new InputError(`loss_mask must be a list of 0 and 1, found ${this.#excerpt(bytes, field)}`);
     this.parsing = PREFIXES[field];
     const { ones, length } = countOnes(bytes, this.#spans.start[field], this.#spans.end[field]);
-    if (responseLength >= 0 && responseLength !== length) {
+    if (responseLength !== NO_COUNT && responseLength !== length) {
       throw new InputError(`loss_mask has ${length} entries but response_length is ${responseLength}`);
     }
     return ones;
