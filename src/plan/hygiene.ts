@@ -20,10 +20,12 @@ export function keyHygiene(rollouts: RowRollouts, codes: Uint32Array | null, fla
   const none = { count: 0, row: -1 };
   if (codes === null) return { mergedKeys: none, repeatedKeys: none };
   return {
-    mergedKeys: flags === null ? none : findMerged(rollouts, codes, flags),
+    mergedKeys: flags?.some(isKeyedByIndex) ? findMerged(rollouts, codes, flags) : none,
     repeatedKeys: findRepeated(rollouts, codes),
   };
 }
+
+const isKeyedByIndex = (flags: number) => (flags & KEYED_BY_INDEX) !== 0;
 
 function firstRow(rollouts: RowRollouts, rollout: number): number {
   const position = rollouts.rowOffsets[rollout];
@@ -53,29 +55,36 @@ const BITS_PER_ROLLOUT = 64;
 
 /** A key is unique inside its group, so a key met twice among the rollouts is in two groups. */
 function findRepeated(rollouts: RowRollouts, codes: Uint32Array): Finding {
+  // Looked up once: in a shuffled batch the first rows lie anywhere.
+  const keys = new Uint32Array(rollouts.rolloutCount);
+  for (let rollout = 0; rollout < keys.length; rollout++) keys[rollout] = codes[firstRow(rollouts, rollout)];
+  const found = { count: 0, row: -1 };
+  const seen = seenSetFor(keys);
+  if (seen === null) return found;
+  for (let rollout = 0; rollout < keys.length; rollout++) {
+    if (keys[rollout] === NO_ID || !seen.isSecond(keys[rollout])) continue;
+    if (found.count++ === 0) found.row = firstRow(rollouts, rollout);
+  }
+  return found;
+}
+
+/** Null where the keys ascend, as those of a counter do: then none repeats. */
+function seenSetFor(keys: Uint32Array): SeenSet | null {
   let low = NO_ID;
   let high = 0;
   let last = -1;
   let ascending = true;
-  for (let rollout = 0; rollout < rollouts.rolloutCount; rollout++) {
-    const code = codes[firstRow(rollouts, rollout)];
-    if (code === NO_ID) continue;
-    if (code <= last) ascending = false;
-    last = code;
-    if (code < low) low = code;
-    if (code > high) high = code;
+  for (let rollout = 0; rollout < keys.length; rollout++) {
+    const key = keys[rollout];
+    if (key === NO_ID) continue;
+    if (key <= last) ascending = false;
+    last = key;
+    if (key < low) low = key;
+    if (key > high) high = key;
   }
-  if (ascending) return { count: 0, row: -1 };
+  if (ascending) return null;
   const span = high - low + 1;
-  const seen =
-    span <= rollouts.rolloutCount * BITS_PER_ROLLOUT ? new BitSet(low, span) : new SortedSet(rollouts, codes);
-  const found = { count: 0, row: -1 };
-  for (let rollout = 0; rollout < rollouts.rolloutCount; rollout++) {
-    const row = firstRow(rollouts, rollout);
-    if (codes[row] === NO_ID || !seen.isSecond(codes[row])) continue;
-    if (found.count++ === 0) found.row = row;
-  }
-  return found;
+  return span <= keys.length * BITS_PER_ROLLOUT ? new BitSet(low, span) : new SortedSet(keys);
 }
 
 interface SeenSet {
@@ -112,9 +121,8 @@ class BitSet implements SeenSet {
 class SortedSet implements SeenSet {
   readonly #repeats = new Map<number, number>();
 
-  constructor(rollouts: RowRollouts, codes: Uint32Array) {
-    const sorted = new Uint32Array(rollouts.rolloutCount);
-    for (let rollout = 0; rollout < sorted.length; rollout++) sorted[rollout] = codes[firstRow(rollouts, rollout)];
+  constructor(keys: Uint32Array) {
+    const sorted = keys.slice();
     sorted.sort();
     for (let i = 1; i < sorted.length; i++) if (sorted[i] === sorted[i - 1]) this.#repeats.set(sorted[i], 0);
   }
