@@ -22,12 +22,15 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   let item = parameters.first_item + invocation.x;
   let at = item - parameters.item_base;
+  var unwritten = false;
   var count = 0u;
   for (var i = bounds[at]; i < bounds[at + 1u]; i++) {
-    count += partials[i - parameters.element_base];
+    let partial = partials[i - parameters.element_base];
+    unwritten = unwritten || partial == UNWRITTEN;
+    count += partial;
   }
   if (parameters.whole_rows == 1u && fixed_tokens[at] != COUNT_THE_MASK) {
     count = fixed_tokens[at];
   }
-  counts[at] = count;
+  counts[at] = select(count, UNWRITTEN, unwritten);
 }

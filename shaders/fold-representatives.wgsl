@@ -23,13 +23,15 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   let item = parameters.first_item + invocation.x;
   let at = item - parameters.item_base;
+  var unwritten = candidates[bounds[at] - parameters.element_base] == UNWRITTEN;
   var winner = bounds[at];
   for (var i = bounds[at] + 1u; i < bounds[at + 1u]; i++) {
     let base = parameters.element_base;
+    unwritten = unwritten || candidates[i - base] == UNWRITTEN;
     if (is_greater(candidate_ranks[i - base], candidate_ranks[winner - base])) {
       winner = i;
     }
   }
-  winners[at] = candidates[winner - parameters.element_base];
+  winners[at] = select(candidates[winner - parameters.element_base], UNWRITTEN, unwritten);
   ranks[at] = candidate_ranks[winner - parameters.element_base];
 }

@@ -23,6 +23,10 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   let item = parameters.first_item + invocation.x;
   let at = item - parameters.item_base;
+  if (positions[at] == UNWRITTEN) {
+    values[at] = vec2<u32>(0u, 0x7ff80000u); // NaN
+    return;
+  }
   var row = positions[at] - parameters.position_base;
   if (parameters.rows_in_order == 0u) {
     row = rows_by_rollout[row];

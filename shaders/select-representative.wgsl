@@ -59,15 +59,17 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   let item = parameters.first_item + invocation.x;
   let at = item - parameters.item_base;
+  var unwritten = false;
   var winner = bounds[at];
   var best = MINUS_INFINITY;
   for (var position = bounds[at]; position < bounds[at + 1u]; position++) {
+    unwritten = unwritten || (parameters.tokens_known == 1u && tokens[row_at(position)] == UNWRITTEN);
     let rank = rank_of(position);
     if (is_greater(rank, best)) {
       best = rank;
       winner = position;
     }
   }
-  winners[at] = winner;
+  winners[at] = select(winner, UNWRITTEN, unwritten);
   ranks[at] = best;
 }

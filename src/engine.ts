@@ -121,6 +121,7 @@ export class Engine {
         backend === 'auto' ? await this.#crossover.compare(work, this.#cpu, executor, session.adapter) : null;
       if (reason !== null) return onCpu(reason, false);
       const outcome = await runProgram(executor, work, advantages);
+      if (!hasAllResults(outcome, advantages)) await this.#confirmRefusal(work, advantages);
       this.#failures = 0;
       return {
         outcome,
@@ -137,6 +138,16 @@ export class Engine {
         throw error instanceof RollnormError ? error : new BackendError(reason, { cause: error });
       return onCpu(reason, true);
     }
+  }
+
+  /**
+   * A batch is refused for what its numbers do only if the CPU agrees; else it was the GPU that lost them.
+   * @throws BackendError
+   */
+  async #confirmRefusal(work: Work, advantages: Float32Array): Promise<void> {
+    const outcome = await runProgram(this.#cpu, work, advantages);
+    if (hasAllResults(outcome, advantages))
+      throw new BackendError('the GPU has no finite result where the CPU has one');
   }
 
   async #open(): Promise<GpuSession> {
@@ -176,6 +187,10 @@ function outputFor(given: Float32Array | undefined, rowCount: number): Float32Ar
   if (given && given.length !== rowCount)
     throw new UsageError(`output has ${given.length} entries but the batch has ${rowCount} rows`);
   return given ?? new Float32Array(rowCount);
+}
+
+function hasAllResults({ failedGroup }: Outcome, advantages: Float32Array): boolean {
+  return failedGroup === null && advantages.every(Number.isFinite);
 }
 
 /** Numbers that left the range of binary64 or binary32 are the input's fault, and are named. */

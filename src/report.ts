@@ -86,7 +86,10 @@ function warningsOf({ work, options, survey, use }: Facts): string[] {
     if (options.epsilon !== undefined) warnings.push(`epsilon has no effect: ${estimator.name} does not divide here`);
     if (options.ddof !== undefined) warnings.push(`ddof has no effect: ${estimator.name} does not divide here`);
   }
-  if (isPassThrough(estimator)) return [...warnings, ...ignoredChecks(work, options, survey)];
+  if (isPassThrough(estimator)) {
+    if (plan.tier > 2 && !options.strict) warnings.push(fallbackText(work, options));
+    return [...warnings, ...ignoredChecks(work, options, survey)];
+  }
   if (plan.tier > 2) warnings.push(fallbackText(work, options));
   warnings.push(...keyWarnings(work));
   if (survey.disagreeing > 0) warnings.push(disagreementText(work, survey));

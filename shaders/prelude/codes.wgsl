@@ -3,6 +3,9 @@
 const COUNT_THE_MASK = 0xffffffffu;
 const NOT_COUNTED = 0xffffffffu;
 
+// A u32 result that no kernel wrote; who reads it passes it on.
+const UNWRITTEN = 0xffffffffu;
+
 const CHOICE_MAINSTREAM = 0u;
 const CHOICE_FIRST = 1u;
 const CHOICE_LAST = 2u;

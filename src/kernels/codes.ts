@@ -25,3 +25,9 @@ export const GROUP_STATUS = {
   /** The divisor is 0, or the variance is so small that binary64 has lost its digits. */
   vanishing: 3,
 } as const;
+
+/**
+ * What an output holds until a kernel writes it. As binary64 or binary32 it is NaN and spreads by itself; kernels that
+ * read u32 results of others pass it on, so that a dispatch that did not run never becomes a plausible number.
+ */
+export const UNWRITTEN = 0xffffffff;

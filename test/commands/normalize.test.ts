@@ -280,6 +280,13 @@ describe('bad input names its line', () => {
     expect([run.status, run.stdout.length]).toEqual([3, 0]);
   });
 
+  test('a reward key that no row has lists the keys there are, also where missing rewards are excluded', async () => {
+    const input = row({ reward: { a: 1, b: 2 } }) + row({ reward: { a: 1 } });
+    const run = await runCli(['normalize', '--reward-key', 'z', '--exclude', 'missing-reward'], { input });
+    expect(run.stderr).toMatch(/no row's reward has the key "z"; keys there are: "a", "b"/);
+    expect([run.status, run.stdout.length]).toEqual([3, 0]);
+  });
+
   test('a line past --max-line', async () => {
     const run = await runCli(['normalize', '--max-line', '100'], {
       input: `${PAIR}{"reward":1,"x":"${'y'.repeat(200)}"}\n`,

@@ -1,7 +1,7 @@
 /** The table of kernels and the shader files say the same: both sides are read and compared. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CHOICE, GROUP_STATUS, NOT_COUNTED } from '../../src/kernels/codes.ts';
+import { CHOICE, GROUP_STATUS, NOT_COUNTED, UNWRITTEN } from '../../src/kernels/codes.ts';
 import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/kernels/cpu/group-deviation.ts';
 import { DISPATCH_FIELDS, type Kernel } from '../../src/kernels/kernel.ts';
 import { KERNELS } from '../../src/kernels/table.ts';
@@ -112,6 +112,7 @@ describe('numbers that both sides hold', () => {
     expect(constantsOf(shader('prelude/codes.wgsl'))).toEqual({
       COUNT_THE_MASK,
       NOT_COUNTED,
+      UNWRITTEN,
       ...prefixed('CHOICE', CHOICE),
       ...prefixed('STATUS', GROUP_STATUS),
     });

@@ -80,11 +80,11 @@ export class FieldSpans {
   }
 
   /** @internal */
-  reset(bytes: Uint8Array, fields: Fields): void {
+  reset(bytes: Uint8Array, start: number, end: number, fields: Fields): void {
     const { kind } = this;
     for (let i = 0; i < kind.length; i++) kind[i] = Kind.absent;
     this.occurrenceCount = 0;
-    this.lookahead.attach(bytes);
+    this.lookahead.attach(bytes, start, end);
     this.layout.attach(bytes, fields);
   }
 
@@ -103,11 +103,12 @@ export class FieldSpans {
 }
 
 /**
- * Scans the object in bytes[start..end) and notes kind and span of each wanted value, of equal names the last.
+ * Scans the object in bytes[start..end), which may change only when it is given as another view or from an earlier start,
+ * and notes kind and span of each wanted value, of equal names the last.
  * Top-level punctuation must be right; skipped values are only held to terminated strings and balanced brackets.
  */
 export function scanObject(bytes: Uint8Array, start: number, end: number, fields: Fields, spans: FieldSpans): void {
-  spans.reset(bytes, fields);
+  spans.reset(bytes, start, end, fields);
   let position = skipSpace(bytes, start, end);
   if (position >= end || bytes[position] !== OPEN_OBJECT) throw expected(`a JSON object`, bytes, position, end);
   position = skipSpace(bytes, position + 1, end);
@@ -197,12 +198,15 @@ class Lookahead {
   #closeList = -1;
   #openObject = -1;
   #closeObject = -1;
+  #lineEnd = 0;
 
-  attach(bytes: Uint8Array): void {
-    if (bytes !== this.#bytes) {
-      this.#bytes = bytes;
-      this.#view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    }
+  /** What was found stays known for the next line of the same bytes, so a search never goes over them again. */
+  attach(bytes: Uint8Array, start: number, end: number): void {
+    const goesOn = bytes === this.#bytes && start >= this.#lineEnd;
+    this.#lineEnd = end;
+    if (goesOn) return;
+    this.#bytes = bytes;
+    this.#view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#quote = this.#openList = this.#closeList = this.#openObject = this.#closeObject = -1;
   }
 

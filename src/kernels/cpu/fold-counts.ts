@@ -1,5 +1,6 @@
 /** Twin of fold-counts.wgsl: adds the counts of a row's pieces. */
 import { COUNT_THE_MASK } from '../../samples/columns.ts';
+import { UNWRITTEN } from '../codes.ts';
 import { defineKernel, read, write } from '../kernel.ts';
 
 export const foldCounts = defineKernel({
@@ -17,9 +18,13 @@ export const foldCounts = defineKernel({
     for (let item = firstItem; item < firstItem + itemCount; item++) {
       const at = item - itemBase;
       let count = 0;
-      for (let i = bounds[at]; i < bounds[at + 1]; i++) count += partials[i - elementBase];
+      let unwritten = false;
+      for (let i = bounds[at]; i < bounds[at + 1]; i++) {
+        if (partials[i - elementBase] === UNWRITTEN) unwritten = true;
+        count += partials[i - elementBase];
+      }
       const fixed = wholeRows === 1 ? fixedTokens[at] : COUNT_THE_MASK;
-      counts[at] = fixed === COUNT_THE_MASK ? count : fixed;
+      counts[at] = unwritten ? UNWRITTEN : fixed === COUNT_THE_MASK ? count : fixed;
     }
   },
 });

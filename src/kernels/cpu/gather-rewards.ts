@@ -1,9 +1,10 @@
 /** Twin of gather-rewards.wgsl: the reward at each position of a list. */
+import { UNWRITTEN } from '../codes.ts';
 import { defineKernel, read, write } from '../kernel.ts';
 
 export const gatherRewards = defineKernel({
   name: 'gather-rewards',
-  preludes: ['dispatch'],
+  preludes: ['dispatch', 'codes'],
   // rowsInOrder: a position is its row; positionBase: the position at which the tables begin
   parameters: ['rowsInOrder', 'positionBase'],
   bindings: {
@@ -17,7 +18,8 @@ export const gatherRewards = defineKernel({
     for (let item = firstItem; item < firstItem + itemCount; item++) {
       const at = item - itemBase;
       const position = positions[at] - positionBase;
-      values[at] = rewards[rowsInOrder === 1 ? position : rowsByRollout[position]];
+      if (positions[at] === UNWRITTEN) values[at] = Number.NaN;
+      else values[at] = rewards[rowsInOrder === 1 ? position : rowsByRollout[position]];
     }
   },
 });

@@ -1,6 +1,6 @@
 /** Twin of select-representative.wgsl: the best position among a piece of a rollout's rows, the first on a tie. */
 
-import { CHOICE } from '../codes.ts';
+import { CHOICE, UNWRITTEN } from '../codes.ts';
 import { defineKernel, read, write } from '../kernel.ts';
 
 export const selectRepresentative = defineKernel({
@@ -21,16 +21,19 @@ export const selectRepresentative = defineKernel({
     const { bounds, rowsByRollout, tokens, rewards, winners, ranks } = views;
     for (let item = firstItem; item < firstItem + itemCount; item++) {
       const at = item - itemBase;
+      let unwritten = false;
       let winner = bounds[at];
       let best = Number.NEGATIVE_INFINITY;
       for (let position = bounds[at]; position < bounds[at + 1]; position++) {
         const row = rowsInOrder === 1 ? position - elementBase : rowsByRollout[position - elementBase];
-        const rank = rankOf(choice, position, tokensKnown === 1 ? tokens[row] : 0, rewards[row]);
+        const rowTokens = tokensKnown === 1 ? tokens[row] : 0;
+        if (rowTokens === UNWRITTEN) unwritten = true;
+        const rank = rankOf(choice, position, rowTokens, rewards[row]);
         if (rank <= best) continue;
         best = rank;
         winner = position;
       }
-      winners[at] = winner;
+      winners[at] = unwritten ? UNWRITTEN : winner;
       ranks[at] = best;
     }
   },

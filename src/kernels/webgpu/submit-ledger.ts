@@ -5,18 +5,20 @@
  */
 import { BackendError } from '../../errors.ts';
 
-const SLOTS = 1 << 14;
+const DEFAULT_SLOTS = 1 << 14;
 const BYTES = 4;
 
 export class SubmitLedger {
   readonly #device: GPUDevice;
+  readonly #slotCount: number;
   #marks: GPUBuffer | null = null;
   #slots: GPUBuffer | null = null;
   #signed = 0;
   #verified = 0;
 
-  constructor(device: GPUDevice) {
+  constructor(device: GPUDevice, slots = DEFAULT_SLOTS) {
     this.#device = device;
+    this.#slotCount = slots;
   }
 
   /** Bytes of slots that were signed and not yet verified. */
@@ -26,7 +28,7 @@ export class SubmitLedger {
 
   /** No further submission can be signed until the pending ones are verified. */
   get isFull(): boolean {
-    return this.#signed === SLOTS;
+    return this.#signed === this.#slotCount;
   }
 
   /** Adds this submission's mark to its commands. */
@@ -64,12 +66,12 @@ export class SubmitLedger {
   #buffers(): { marks: GPUBuffer; slots: GPUBuffer } {
     if (!this.#marks || !this.#slots) {
       const usage = GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-      this.#marks = this.#device.createBuffer({ label: 'ledger marks', size: SLOTS * BYTES, usage });
-      this.#slots = this.#device.createBuffer({ label: 'ledger slots', size: SLOTS * BYTES, usage });
+      this.#marks = this.#device.createBuffer({ label: 'ledger marks', size: this.#slotCount * BYTES, usage });
+      this.#slots = this.#device.createBuffer({ label: 'ledger slots', size: this.#slotCount * BYTES, usage });
       this.#device.queue.writeBuffer(
         this.#marks,
         0,
-        Uint32Array.from({ length: SLOTS }, (_, slot) => markOf(slot)),
+        Uint32Array.from({ length: this.#slotCount }, (_, slot) => markOf(slot)),
       );
     }
     return { marks: this.#marks, slots: this.#slots };

@@ -2,6 +2,7 @@
 import { BackendError } from '../../errors.ts';
 import { type Portion, portionsOf } from '../../plan/portions.ts';
 import { type ItemSlice, sliceItems } from '../../plan/slices.ts';
+import { UNWRITTEN } from '../codes.ts';
 import type { Bases, KernelArray, Workspace } from '../executor.ts';
 import {
   allocateHost,
@@ -18,8 +19,6 @@ import {
 import type { ResolvedGpuLimits } from './limits.ts';
 import type { GpuSession } from './session.ts';
 
-/** What no kernel writes: an unwritten entry shows, and as binary64 or binary32 it is NaN and spreads. */
-const UNWRITTEN_WORD = 0xffffffff;
 const TRANSFER_BYTES = 32 * 2 ** 20;
 const SENTINEL_BYTES = 2 ** 20;
 const SMALLEST_BUFFER = 16;
@@ -248,11 +247,7 @@ export class GpuWorkspace implements Workspace {
   #fillUnwritten(encoder: GPUCommandEncoder, buffer: GPUBuffer): void {
     if (!this.#sentinel) {
       this.#sentinel = this.#createBuffer(SENTINEL_BYTES, GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST);
-      this.#session.device.queue.writeBuffer(
-        this.#sentinel,
-        0,
-        new Uint32Array(SENTINEL_BYTES / 4).fill(UNWRITTEN_WORD),
-      );
+      this.#session.device.queue.writeBuffer(this.#sentinel, 0, new Uint32Array(SENTINEL_BYTES / 4).fill(UNWRITTEN));
     }
     for (let at = 0; at < buffer.size; at += SENTINEL_BYTES) {
       encoder.copyBufferToBuffer(this.#sentinel, 0, buffer, at, Math.min(SENTINEL_BYTES, buffer.size - at));
@@ -385,6 +380,6 @@ function requireWritten(host: HostArray): void {
   const step = host.BYTES_PER_ELEMENT / 4;
   let unwritten = 0;
   for (let i = 0; i < words.length; i += step)
-    if (words[i] === UNWRITTEN_WORD && words[i + step - 1] === UNWRITTEN_WORD) unwritten++;
+    if (words[i] === UNWRITTEN && words[i + step - 1] === UNWRITTEN) unwritten++;
   if (unwritten > 0) throw new BackendError(`the GPU left ${unwritten} of ${host.length} results unwritten`);
 }
