@@ -12,7 +12,7 @@ export const BACKENDS = ['auto', 'cpu', 'webgpu'] as const;
 export type BackendChoice = (typeof BACKENDS)[number];
 
 export interface EngineOptions extends CrossoverOptions {
-  /** `auto` (default): a hardware GPU where it gains time, else the CPU. `webgpu`: any adapter, and an error without. */
+  /** `auto` (default): a hardware GPU where it gains time, else the CPU. `webgpu` takes a software one too, and is an error without. */
   readonly backend?: BackendChoice | undefined;
   /** Part of the wanted adapter's name. */
   readonly adapter?: string | undefined;

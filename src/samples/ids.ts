@@ -1,5 +1,4 @@
 /** Turns ids of any kind (whole numbers of any size, strings) into u32 codes: equal codes exactly where the ids are equal. */
-
 import { InputError } from '../errors.ts';
 
 /** The code of an absent id. */

@@ -58,13 +58,8 @@ export class FieldSpans {
   readonly kind: Uint8Array;
   readonly start: Int32Array;
   readonly end: Int32Array;
-  /** Position of the object's closing brace. */
-  closingBrace = 0;
-  /** Whether the object has no member at all. */
-  isEmpty = true;
   /** Every member with a wanted name in line order, repeated names included: from the key's quote to the value's end. */
   occurrenceCount = 0;
-  occurrenceField = new Int32Array(8);
   occurrenceStart = new Int32Array(8);
   occurrenceEnd = new Int32Array(8);
   /** @internal */
@@ -89,14 +84,12 @@ export class FieldSpans {
   }
 
   /** @internal */
-  addOccurrence(field: number, start: number, end: number): void {
+  addOccurrence(start: number, end: number): void {
     const index = this.occurrenceCount++;
-    if (index === this.occurrenceField.length) {
-      this.occurrenceField = doubled(this.occurrenceField);
+    if (index === this.occurrenceStart.length) {
       this.occurrenceStart = doubled(this.occurrenceStart);
       this.occurrenceEnd = doubled(this.occurrenceEnd);
     }
-    this.occurrenceField[index] = field;
     this.occurrenceStart[index] = start;
     this.occurrenceEnd[index] = end;
   }
@@ -112,9 +105,8 @@ export function scanObject(bytes: Uint8Array, start: number, end: number, fields
   let position = skipSpace(bytes, start, end);
   if (position >= end || bytes[position] !== OPEN_OBJECT) throw expected(`a JSON object`, bytes, position, end);
   position = skipSpace(bytes, position + 1, end);
-  spans.isEmpty = position < end && bytes[position] === CLOSE_OBJECT;
-  if (!spans.isEmpty) position = scanMembers(bytes, position, end, fields, spans);
-  spans.closingBrace = position;
+  const isEmpty = position < end && bytes[position] === CLOSE_OBJECT;
+  if (!isEmpty) position = scanMembers(bytes, position, end, fields, spans);
   position = skipSpace(bytes, position + 1, end);
   if (position < end) throw expected('nothing after the closing brace', bytes, position, end);
 }
@@ -314,7 +306,7 @@ function scanMembers(bytes: Uint8Array, position: number, end: number, fields: F
     const { field } = layout;
     position = skipValue(bytes, valueStart, end, lookahead);
     if (field >= 0) {
-      spans.addOccurrence(field, keyStart, position);
+      spans.addOccurrence(keyStart, position);
       const kind = kindOf(bytes, valueStart, position, fields.names[field]);
       for (let same = field; same >= 0; same = fields.nextOfName[same]) {
         spans.kind[same] = kind;

@@ -219,7 +219,7 @@ function countSpaced(bytes: Uint8Array, first: number, last: number): number {
   return wrong === 0 ? ones : -1;
 }
 
-/** Counts entry by entry: any spacing, any spelling, and the errors. */
+/** Counts entry by entry, whatever the spacing and spelling, and reports what is no entry. */
 function countEntries(bytes: Uint8Array, start: number, end: number): { ones: number; length: number } {
   let ones = 0;
   let position = skipSpace(bytes, start + 1, end);

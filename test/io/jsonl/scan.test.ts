@@ -148,30 +148,18 @@ test.each([
 });
 
 describe('what pass 2 needs', () => {
-  test.each<[string, boolean, number, [number, string][]]>([
-    ['{ }\r', true, 2, []],
-    ['{"x":{}} ', false, 7, []],
-    [
-      '{"a":1,"b" : [2], "x":0,"\\u0061": 3 }',
-      false,
-      36,
-      [
-        [0, '"a":1'],
-        [1, '"b" : [2]'],
-        [0, '"\\u0061": 3'],
-      ],
-    ],
-  ])('%s', (line, isEmpty, closingBrace, members) => {
+  test.each<[string, string[]]>([
+    ['{ }\r', []],
+    ['{"x":{}} ', []],
+    ['{"a":1,"b" : [2], "x":0,"\\u0061": 3 }', ['"a":1', '"b" : [2]', '"\\u0061": 3']],
+  ])('%s', (line, members) => {
     const bytes = Buffer.from(line);
     const fields = compileFields(['a', 'b']);
     const spans = new FieldSpans(fields);
     scanObject(bytes, 0, bytes.length, fields, spans);
-    expect(spans.isEmpty).toBe(isEmpty);
-    expect(spans.closingBrace).toBe(closingBrace);
-    const found = Array.from({ length: spans.occurrenceCount }, (_, i) => [
-      spans.occurrenceField[i],
+    const found = Array.from({ length: spans.occurrenceCount }, (_, i) =>
       bytes.toString('latin1', spans.occurrenceStart[i], spans.occurrenceEnd[i]),
-    ]);
+    );
     expect(found).toEqual(members);
   });
 
