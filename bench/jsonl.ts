@@ -1,13 +1,14 @@
-/** How fast are rows read from JSONL and written back, beside JSON.parse on the same bytes? */
-import { readColumns } from '../src/io/jsonl/read-columns.ts';
-import { writeRows } from '../src/io/jsonl/write-rows.ts';
-import type { Output } from '../src/io/output.ts';
+/** How fast are rows read from JSONL and written back by one thread, beside JSON.parse on the same bytes? */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { resolveLayout } from '../src/io/layouts/resolve-layout.ts';
+import { runTask } from '../src/io/tasks.ts';
 import { generator } from './data.ts';
 import type { Subject } from './harness.ts';
+import { memoryFolder } from './place.ts';
 
 const OUTPUT_FIELDS = { advantage: 'advantage', rawReward: 'raw_reward', overwrite: false };
-const CHUNK = 1 << 20;
-const DISCARD: Output = { closed: false, write() {}, async commit() {}, async abort() {} };
+const READ_OPTIONS = { layout: resolveLayout({}), outputFields: OUTPUT_FIELDS, keepIndexes: false };
 
 export async function* jsonl(): AsyncGenerator<Subject> {
   for (const { name, tokens, rows } of [
@@ -16,6 +17,9 @@ export async function* jsonl(): AsyncGenerator<Subject> {
   ]) {
     const file = makeFile(rows, tokens);
     const bytes = file.length;
+    const path = join(memoryFolder(), `rollnorm-bench-${process.pid}.jsonl`);
+    writeFileSync(path, file);
+    const portion = { format: 'lines', path, name: path, start: 0, end: bytes, maxLine: undefined } as const;
     const subject = (stage: string, run: () => unknown): Subject => ({
       question: 'jsonl',
       name: `${stage}, ${name}`,
@@ -23,10 +27,14 @@ export async function* jsonl(): AsyncGenerator<Subject> {
       bytes,
       run,
     });
-    yield subject('JSON.parse of every line', () => parseLines(file));
-    yield subject('read columns', () => readColumns(chunksOf(file), { outputFields: OUTPUT_FIELDS }));
-    const values = { rawRewards: new Float64Array(rows), advantages: new Float32Array(rows) };
-    yield subject('write rows', () => writeRows('bench', chunksOf(file), undefined, values, OUTPUT_FIELDS, DISCARD));
+    try {
+      yield subject('JSON.parse of every line', () => parseLines(file));
+      yield subject('read columns', () => runTask({ do: 'read', portion, options: READ_OPTIONS }, () => {}));
+      const values = { rawRewards: new Float64Array(rows), advantages: new Float32Array(rows) };
+      yield subject('write rows', () => runTask({ do: 'augment', portion, values, fields: OUTPUT_FIELDS }, () => {}));
+    } finally {
+      rmSync(path, { force: true });
+    }
   }
 }
 
@@ -43,10 +51,6 @@ function makeFile(rows: number, tokens: number): Buffer {
     );
   }
   return Buffer.from(lines.join(''));
-}
-
-async function* chunksOf(file: Buffer): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < file.length; at += CHUNK) yield file.subarray(at, at + CHUNK);
 }
 
 function parseLines(file: Buffer): number {

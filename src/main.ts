@@ -3,6 +3,8 @@
 import { Command, CommanderError } from 'commander';
 import { addDoctor } from './commands/doctor.ts';
 import { addNormalize } from './commands/normalize.ts';
+import { addPresets } from './commands/presets.ts';
+import { printable } from './commands/printable.ts';
 import { RollnormError } from './errors.ts';
 import { removeTemporaryFiles } from './io/temporary-files.ts';
 import { packageVersion } from './version.ts';
@@ -17,7 +19,7 @@ async function main(): Promise<number> {
   const program = buildProgram();
   try {
     await program.parseAsync();
-    return 0;
+    return typeof process.exitCode === 'number' ? process.exitCode : 0;
   } catch (error) {
     return reportError(error);
   }
@@ -39,6 +41,7 @@ function buildProgram(): Command {
       '\nExit status: 0 done, 2 usage, 3 bad input, 4 no such adapter, 70 internal or GPU fault, 74 read or write failed.',
     );
   addNormalize(program);
+  addPresets(program);
   addDoctor(program);
   for (const command of program.commands) command.copyInheritedSettings(program).exitOverride();
   return program;
@@ -53,12 +56,6 @@ function reportError(error: unknown): number {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`rollnorm: internal error, please report it: ${text}\n`);
   return INTERNAL;
-}
-
-/** File names come into messages as they are; a terminal must not obey them. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
-  return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f]/g, (control) => JSON.stringify(control).slice(1, -1));
 }
 
 function stopBySignal(status: number): never {

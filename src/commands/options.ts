@@ -56,3 +56,24 @@ export function parseSeconds(text: string): number {
     throw new InvalidArgumentError(`Expected seconds above 0, at most ${LONGEST_SECONDS}.`);
   return value;
 }
+
+/** `a=1,b=0.5`; a name without a weight weighs 1. */
+export function parseWeights(
+  text: string,
+  before: readonly { name: string; weight: number }[] = [],
+): { name: string; weight: number }[] {
+  const columns = text.split(',').map((part) => {
+    const at = part.lastIndexOf('=');
+    const name = (at < 0 ? part : part.slice(0, at)).trim();
+    const weight = at < 0 ? 1 : parseDecimal(part.slice(at + 1).trim());
+    if (name === '' || !Number.isFinite(weight))
+      throw new InvalidArgumentError('Expected names with weights: a=1,b=0.5.');
+    return { name, weight };
+  });
+  return [...before, ...columns];
+}
+
+/** A repeated option adds to what was given before. */
+export function parseMap(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}

@@ -15,13 +15,10 @@ export class Progress {
     this.#totalBytes = totalBytes;
   }
 
-  /** Counts the bytes of chunks as they pass. */
-  async *watch(chunks: AsyncIterable<Uint8Array>, stage: string): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      yield chunk;
-      this.#bytes += chunk.length;
-      this.#show(stage);
-    }
+  /** @param bytes that have passed since the last call */
+  advance(bytes: number, stage: string): void {
+    this.#bytes += bytes;
+    this.#show(stage);
   }
 
   stop(): void {

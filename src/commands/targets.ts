@@ -5,30 +5,39 @@ import { UsageError } from '../errors.ts';
 
 const STDIN = 0;
 /** Formats and compressions that a name asks for and that this version does not write. */
-const OTHER_ENDINGS = [
-  ...['.zst', '.bz2', '.xz', '.lz4', '.br', '.zip', '.7z'],
-  ...['.parquet', '.arrow', '.feather', '.ipc', '.pt', '.pkl', '.csv', '.tsv'],
-];
+const OTHER_ENDINGS = ['.bz2', '.xz', '.lz4', '.br', '.zip', '.7z', '.pt', '.pkl', '.csv', '.tsv'];
 
 /**
- * @param targets option and what it names; `-` is standard output
+ * @param outputs where each file's rows go; `-` is standard output
  * @throws UsageError
  */
-export function refuseTargets(input: string, targets: { '--output': string; '--summary': string | undefined }): void {
-  const { '--output': output, '--summary': summary } = targets;
-  const ending = OTHER_ENDINGS.find((name) => output.toLowerCase().endsWith(name));
-  if (ending) throw new UsageError(`--output ${output}: this version writes JSONL, plain or .gz, not ${ending}`);
+export function refuseManyTargets(
+  inputs: readonly string[],
+  outputs: readonly string[],
+  summary: string | undefined,
+): void {
+  for (const output of outputs) {
+    const ending = OTHER_ENDINGS.find((name) => output.toLowerCase().endsWith(name));
+    if (ending) throw new UsageError(`--output ${output}: this version writes JSONL, Parquet and Arrow, not ${ending}`);
+  }
   if (summary === '-' || summary === '/dev/stdout')
     throw new UsageError('--summary needs a file: standard output carries rows alone');
-  const source = input === '-' ? identityOfStats(fstatSync(STDIN)) : identityOf(input);
-  const written = identityOf(output);
-  for (const [option, target] of Object.entries(targets)) {
-    const identity = target === undefined ? null : identityOf(target);
-    if (identity !== null && identity === source) throw new UsageError(`${option} ${target} is the input itself`);
+  const sources = new Set(
+    inputs.map((input) => (input === '-' ? identityOfStats(fstatSync(STDIN)) : identityOf(input))),
+  );
+  sources.delete(null);
+  const written = new Set<string>();
+  for (const output of outputs) {
+    const identity = identityOf(output);
+    if (identity === null) continue;
+    if (sources.has(identity)) throw new UsageError(`--output ${output} is the input itself`);
+    written.add(identity);
   }
-  if (summary !== undefined && written !== null && identityOf(summary) === written) {
-    throw new UsageError(`--output and --summary are the same file, ${summary}`);
-  }
+  if (summary === undefined) return;
+  const identity = identityOf(summary);
+  if (identity === null) return;
+  if (sources.has(identity)) throw new UsageError(`--summary ${summary} is the input itself`);
+  if (written.has(identity)) throw new UsageError(`--output and --summary are the same file, ${summary}`);
 }
 
 /** Equal for two names of one regular file, there or not yet; null for what is no regular file. */

@@ -1,7 +1,7 @@
 /** A source of bytes that can be read more than once: a file, or a stream spooled to a private file while first read. */
 import { tmpdir } from 'node:os';
-import { InputError } from '../errors.ts';
-import { GZIP_MAGIC, gunzip } from './gunzip.ts';
+import { GZIP_MAGIC, gunzip } from './codecs/gunzip.ts';
+import { unzstd } from './codecs/unzstd.ts';
 import { openStoredBytes } from './stored-bytes.ts';
 
 export interface ByteSource {
@@ -9,12 +9,14 @@ export interface ByteSource {
   readonly name: string;
   /** Bytes as stored, before decompression; undefined until a stream has been read to its end. */
   readonly byteLength: number | undefined;
-  /** Whether the content is gzip; chunks() then gives the decompressed bytes. */
-  readonly compressed: boolean;
+  /** What the content is compressed with; chunks() then gives the decompressed bytes. */
+  readonly compression: 'none' | 'gzip' | 'zstd';
   /**
    * The bytes from the beginning; one reader at a time. A chunk may be overwritten once the next one is asked for.
    */
   chunks(): AsyncIterable<Uint8Array>;
+  /** The path of the stored bytes: the file's own, or that of the complete copy of a stream. Valid until close(). */
+  localPath(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -23,20 +25,21 @@ export interface ByteSourceOptions {
   readonly spoolFolder?: string;
 }
 
-/** Opens a path or `-` and looks at its first bytes: gzip is recognized by content, other containers are refused. */
+/** Opens a path or `-` and looks at its first bytes: compression is recognized by content. */
 export async function openByteSource(nameOrDash: string, options: ByteSourceOptions = {}): Promise<ByteSource> {
   const stored = await openStoredBytes(nameOrDash, options.spoolFolder ?? tmpdir());
   try {
     const head = await stored.head(HEAD_LENGTH);
-    refuseOtherFormats(stored.name, head);
-    const compressed = startsWith(head, GZIP_MAGIC);
+    const compression = startsWith(head, GZIP_MAGIC) ? 'gzip' : startsWith(head, ZSTD_MAGIC_BYTES) ? 'zstd' : 'none';
+    const decompress = { none: null, gzip: gunzip, zstd: unzstd }[compression];
     return {
       name: stored.name,
       get byteLength() {
         return stored.byteLength;
       },
-      compressed,
-      chunks: () => (compressed ? gunzip(stored.chunks(), stored.name) : stored.chunks()),
+      compression,
+      chunks: () => (decompress ? decompress(stored.chunks(), stored.name) : stored.chunks()),
+      localPath: () => stored.localPath(),
       close: () => stored.close(),
     };
   } catch (error) {
@@ -46,22 +49,8 @@ export async function openByteSource(nameOrDash: string, options: ByteSourceOpti
 }
 
 const HEAD_LENGTH = 6;
-const OTHER_FORMATS: readonly (readonly [magic: readonly number[], what: string])[] = [
-  [[...Buffer.from('PAR1')], 'a Parquet file'],
-  [[...Buffer.from('ARROW1')], 'an Arrow file'],
-  [[0x50, 0x4b, 0x03, 0x04], 'a zip archive (torch .pt files are zip archives)'],
-  [[0x50, 0x4b, 0x05, 0x06], 'an empty zip archive'],
-  [[0x28, 0xb5, 0x2f, 0xfd], 'zstd-compressed'],
-];
+const ZSTD_MAGIC_BYTES = [0x28, 0xb5, 0x2f, 0xfd];
 
 function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
   return bytes.length >= magic.length && magic.every((byte, i) => bytes[i] === byte);
-}
-
-function refuseOtherFormats(name: string, head: Uint8Array): void {
-  for (const [magic, what] of OTHER_FORMATS) {
-    if (startsWith(head, magic)) {
-      throw new InputError(`${name}: this is ${what}; this version reads JSONL, plain or gzip`);
-    }
-  }
 }

@@ -7,16 +7,19 @@ import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { FileError } from '../errors.ts';
+import { compressBlock, prepareBlockCodecs } from './codecs/block.ts';
 import { createTemporaryFile, fileError, forgetTemporaryFile, removeTemporaryFile } from './temporary-files.ts';
 
 export interface OutputOptions {
-  /** By default a name that ends in .gz is compressed. */
-  readonly compress?: 'gzip' | 'none';
+  /** By default a name that ends in .gz or .zst is compressed. */
+  readonly compress?: 'gzip' | 'zstd' | 'none';
 }
 
 export interface Output {
   /** Whether the reader of a pipe has gone: what is written after that is dropped. */
   readonly closed: boolean;
+  /** The open file itself, where bytes go into a regular file as they are: whoever writes to it writes all of it. */
+  readonly descriptor: number | null;
   /** Takes bytes in order. They may be reused once it has returned, or once the promise that it returned resolves. */
   write(bytes: Uint8Array): Promise<void> | void;
   /** Writes what is left and, for a file, puts it in its place. After a failure nothing of it is left. */
@@ -28,10 +31,14 @@ export interface Output {
 /** Opens a path, or `-` for standard output. */
 export async function openOutput(pathOrDash: string, options: OutputOptions = {}): Promise<Output> {
   const target = await openTarget(pathOrDash);
-  const gzip =
-    options.compress === undefined ? extname(pathOrDash).toLowerCase() === '.gz' : options.compress === 'gzip';
-  return new BufferedOutput(target, gzip ? new GzipSink(target) : target);
+  const compress = options.compress ?? COMPRESSION_OF_ENDING[extname(pathOrDash).toLowerCase()] ?? 'none';
+  if (compress === 'none') return new BufferedOutput(target, target);
+  if (compress === 'gzip') return new BufferedOutput(target, new GzipSink(target));
+  await prepareBlockCodecs(['zstd']);
+  return new BufferedOutput(target, new ZstdSink(target));
 }
+
+const COMPRESSION_OF_ENDING: Readonly<Record<string, 'gzip' | 'zstd'>> = { '.gz': 'gzip', '.zst': 'zstd' };
 
 const BATCH_SIZE = 1 << 20;
 
@@ -45,6 +52,7 @@ interface Sink {
 
 interface Target extends Sink {
   readonly closed: boolean;
+  readonly descriptor: number | null;
 }
 
 /** Collects small writes; one batch is written while the next is filled. */
@@ -64,6 +72,10 @@ class BufferedOutput implements Output {
 
   get closed(): boolean {
     return this.#target.closed;
+  }
+
+  get descriptor(): number | null {
+    return this.#sink === this.#target ? this.#target.descriptor : null;
   }
 
   write(bytes: Uint8Array): Promise<void> | void {
@@ -149,6 +161,46 @@ class GzipSink implements Sink {
   }
 }
 
+/** Compresses to frames of their own, so that only one of them is in memory. */
+class ZstdSink implements Sink {
+  readonly #target: Sink;
+  #bytes = Buffer.allocUnsafe(ZSTD_FRAME_BYTES);
+  #length = 0;
+  #isEmpty = true;
+
+  constructor(target: Sink) {
+    this.#target = target;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let from = 0; from < bytes.length; ) {
+      const piece = bytes.subarray(from, from + ZSTD_FRAME_BYTES - this.#length);
+      this.#bytes.set(piece, this.#length);
+      this.#length += piece.length;
+      from += piece.length;
+      if (this.#length === ZSTD_FRAME_BYTES) await this.#writeFrame();
+    }
+  }
+
+  async finish(): Promise<void> {
+    // A file without a frame would not be one of zstd.
+    if (this.#length > 0 || this.#isEmpty) await this.#writeFrame();
+  }
+
+  async abort(): Promise<void> {
+    this.#length = 0;
+  }
+
+  async #writeFrame(): Promise<void> {
+    const frame = compressBlock('zstd', this.#bytes.subarray(0, this.#length));
+    this.#length = 0;
+    this.#isEmpty = false;
+    await this.#target.write(frame);
+  }
+}
+
+const ZSTD_FRAME_BYTES = 4 << 20;
+
 async function openTarget(pathOrDash: string): Promise<Target> {
   // Opening /dev/stdout by path fails where it is a socket, and would truncate a file that the shell opened to append.
   if (pathOrDash === '-' || pathOrDash === '/dev/stdout') return new StandardOutput();
@@ -214,6 +266,10 @@ class HandleTarget implements Target {
     this.#replacement = replacement;
   }
 
+  get descriptor(): number | null {
+    return this.#replacement ? this.#handle.fd : null;
+  }
+
   async write(bytes: Uint8Array): Promise<void> {
     if (this.closed) return;
     try {
@@ -246,6 +302,7 @@ const writeToDescriptor = promisify(writeFile);
 
 class StandardOutput implements Target {
   closed = false;
+  readonly descriptor = null;
   readonly #isFile: boolean;
 
   constructor() {

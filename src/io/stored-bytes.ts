@@ -14,6 +14,8 @@ export interface StoredBytes {
   readonly byteLength: number | undefined;
   head(length: number): Promise<Uint8Array>;
   chunks(): AsyncGenerator<Uint8Array, void, undefined>;
+  /** Where all of the bytes are; a stream is read to its end first. */
+  localPath(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -58,6 +60,10 @@ class RegularFile implements StoredBytes {
     this.#requireUnchanged(await stat(this.name, { bigint: true }).catch((cause) => this.#fail(cause)));
     yield* readRange(this.#handle, this.byteLength, this.name);
     this.#requireUnchanged(await this.#handle.stat({ bigint: true }).catch((cause) => this.#fail(cause)));
+  }
+
+  localPath(): Promise<string> {
+    return Promise.resolve(this.name);
   }
 
   close(): Promise<void> {
@@ -114,6 +120,11 @@ class SpooledStream implements StoredBytes {
   async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
     yield* readRange(this.#spool, this.#spooled, this.#path);
     while (!this.#complete) yield await this.#take();
+  }
+
+  async localPath(): Promise<string> {
+    while (!this.#complete) await this.#take();
+    return this.#path;
   }
 
   async close(): Promise<void> {

@@ -133,7 +133,7 @@ function codesOf(field: string, column: IdColumn, coder: IdCoder): Uint32Array {
 const TWO_32 = 2 ** 32;
 
 /** 64-bit ids by their halves: reading each as a bigint would allocate one a row. */
-function codesOf64(column: BigInt64Array | BigUint64Array, coder: IdCoder): Uint32Array {
+export function codesOf64(column: BigInt64Array | BigUint64Array, coder: IdCoder): Uint32Array {
   const codes = new Uint32Array(column.length);
   const halves = new Uint32Array(column.buffer, column.byteOffset, column.length * 2);
   const signed = column instanceof BigInt64Array;

@@ -10,9 +10,9 @@ export class Growable<T extends Growing> {
   #array: T;
   readonly #make: (length: number) => T;
 
-  constructor(make: (length: number) => T) {
+  constructor(make: (length: number) => T, firstLength: number = FIRST_LENGTH) {
     this.#make = make;
-    this.#array = make(FIRST_LENGTH);
+    this.#array = make(firstLength);
   }
 
   push(value: number): void {
@@ -39,4 +39,4 @@ export class Growable<T extends Growing> {
 
 export const growableU8 = () => new Growable((length) => new Uint8Array(length));
 export const growableU32 = () => new Growable((length) => new Uint32Array(length));
-export const growableF64 = () => new Growable((length) => new Float64Array(length));
+export const growableF64 = (firstLength?: number) => new Growable((length) => new Float64Array(length), firstLength);

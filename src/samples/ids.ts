@@ -10,6 +10,9 @@ const OFFSET_HALF_RANGE = 0x40000000;
 
 const TEXT = 0;
 const INTEGER = 1;
+/** Ids of several columns: their parts, each framed by kind and length. */
+const JOINED = 2;
+const KIND_BITS = 2;
 
 /** An id as a caller gives it: a whole number, or a string compared by its exact characters. */
 export type Id = number | bigint | string;
@@ -48,12 +51,63 @@ export class IdCoder {
     return typeof id === 'string' ? this.codeOfBytes(encodeText(id)) : this.codeOfInteger(id);
   }
 
-  /** The id as a message shows it: digits, or a quoted string. */
+  /** Code of an id that several columns make together; equal exactly where all parts are. */
+  codeOfParts(parts: readonly Id[]): number {
+    return this.#intern(JOINED, joinParts(parts));
+  }
+
+  /** The id as JSON: digits, a quoted string, or a list of such; a message shows it so too. `none` where absent. */
   describe(code: number): string {
     if (code === NO_ID) return 'none';
     if (code < FIRST_DICTIONARY_CODE) return String((this.#base ?? 0) + code);
-    const { kind, text } = this.#entries.read(code - FIRST_DICTIONARY_CODE);
-    return kind === INTEGER ? text : JSON.stringify(text);
+    const { kind, bytes } = this.#entries.read(code - FIRST_DICTIONARY_CODE);
+    return spell(kind, bytes);
+  }
+
+  /** The integer of a code where it is one within 64 bits; undefined for anything else. */
+  integerOf(code: number): number | bigint | undefined {
+    if (code < FIRST_DICTIONARY_CODE) return (this.#base ?? 0) + code;
+    if (code === NO_ID) return undefined;
+    const { kind, bytes } = this.#entries.read(code - FIRST_DICTIONARY_CODE);
+    return kind === INTEGER ? BigInt(decodeText(bytes)) : undefined;
+  }
+
+  /** The id as plain text: digits, the string itself, or the JSON of a list. */
+  text(code: number): string {
+    if (code < FIRST_DICTIONARY_CODE || code === NO_ID) return this.describe(code);
+    const { kind, bytes } = this.#entries.read(code - FIRST_DICTIONARY_CODE);
+    return kind === TEXT ? decodeText(bytes) : spell(kind, bytes);
+  }
+
+  /** What codes mean, as data that another thread's coder can take in. */
+  snapshot(): IdDictionary {
+    return { base: this.#base, ...this.#entries.flatten() };
+  }
+
+  /** Turns codes of another coder into codes of this one, in place. */
+  translate(codes: Uint32Array, dictionary: IdDictionary): void {
+    const { base, kinds } = dictionary;
+    const translated = new Uint32Array(kinds.length);
+    for (let entry = 0; entry < kinds.length; entry++) translated[entry] = this.#codeOfEntry(dictionary, entry);
+    if (base !== null && this.#base === null) this.#base = base;
+    if (kinds.length === 0 && base === this.#base) return;
+    const shift = (base ?? 0) - (this.#base ?? 0);
+    for (let row = 0; row < codes.length; row++) {
+      const code = codes[row];
+      if (code === NO_ID) continue;
+      if (code >= FIRST_DICTIONARY_CODE) codes[row] = translated[code - FIRST_DICTIONARY_CODE];
+      else if (shift !== 0) {
+        const moved = code + shift;
+        const near = moved >= 0 && moved < FIRST_DICTIONARY_CODE;
+        codes[row] = near ? moved : this.codeOfInteger(base! + code);
+      }
+    }
+  }
+
+  #codeOfEntry({ kinds, bytes, offsets }: IdDictionary, entry: number): number {
+    const text = bytes.subarray(offsets[entry], offsets[entry + 1]);
+    if (kinds[entry] === INTEGER) return this.codeOfInteger(BigInt(decodeText(text)));
+    return this.#intern(kinds[entry], text);
   }
 
   #intern(kind: number, bytes: Uint8Array): number {
@@ -61,7 +115,50 @@ export class IdCoder {
   }
 }
 
+/** The entries of a coder in the order of their codes, flat. */
+export interface IdDictionary {
+  /** Value of offset code 0; null where no integer has been met. */
+  readonly base: number | null;
+  readonly kinds: Uint8Array;
+  /** Entry i is bytes[offsets[i] .. offsets[i + 1]). */
+  readonly bytes: Uint8Array;
+  readonly offsets: Float64Array;
+}
+
 const utf8 = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+function decodeText(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+const PART_HEADER_BYTES = 5;
+
+function joinParts(parts: readonly Id[]): Uint8Array {
+  const encoded = parts.map((part) => encodeText(String(part)));
+  const joined = new Uint8Array(encoded.reduce((sum, { length }) => sum + PART_HEADER_BYTES + length, 0));
+  const view = new DataView(joined.buffer);
+  let at = 0;
+  for (let i = 0; i < parts.length; i++) {
+    joined[at] = typeof parts[i] === 'string' ? TEXT : INTEGER;
+    view.setUint32(at + 1, encoded[i].length);
+    joined.set(encoded[i], at + PART_HEADER_BYTES);
+    at += PART_HEADER_BYTES + encoded[i].length;
+  }
+  return joined;
+}
+
+function spell(kind: number, bytes: Uint8Array): string {
+  if (kind !== JOINED) return kind === INTEGER ? decodeText(bytes) : JSON.stringify(decodeText(bytes));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + PART_HEADER_BYTES + view.getUint32(at + 1);
+    parts.push(spell(bytes[at], bytes.subarray(at + PART_HEADER_BYTES, end)));
+    at = end;
+  }
+  return `[${parts.join(', ')}]`;
+}
 
 /** UTF-8 of a string; lone surrogates keep their own three bytes, so that different strings never get equal bytes. */
 export function encodeText(text: string): Uint8Array {
@@ -106,9 +203,25 @@ class EntryTable {
     return entry;
   }
 
-  read(entry: number): { kind: number; text: string } {
+  read(entry: number): { kind: number; bytes: Uint8Array } {
     const { kind, bytes, start, end } = this.#locate(entry);
-    return { kind, text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start, end)) };
+    return { kind, bytes: bytes.subarray(start, end) };
+  }
+
+  flatten(): Omit<IdDictionary, 'base'> {
+    const kinds = new Uint8Array(this.#count);
+    const offsets = new Float64Array(this.#count + 1);
+    for (let entry = 0; entry < this.#count; entry++) {
+      const { kind, start, end } = this.#locate(entry);
+      kinds[entry] = kind;
+      offsets[entry + 1] = offsets[entry] + end - start;
+    }
+    const flat = new Uint8Array(offsets[this.#count]);
+    for (let entry = 0; entry < this.#count; entry++) {
+      const { bytes, start, end } = this.#locate(entry);
+      flat.set(bytes.subarray(start, end), offsets[entry]);
+    }
+    return { kinds, bytes: flat, offsets };
   }
 
   #append(kind: number, bytes: Uint8Array): number {
@@ -128,7 +241,7 @@ class EntryTable {
       this.#used = 0;
     }
     const segment = this.#segments[this.#segments.length - 1];
-    const header = bytes.length * 2 + kind;
+    const header = (bytes.length << KIND_BITS) | kind;
     for (let i = 0; i < HEADER_BYTES; i++) segment[this.#used + i] = header >>> (8 * i);
     segment.set(bytes, this.#used + HEADER_BYTES);
     this.#places[entry] = (this.#segments.length - 1) * SEGMENT_BYTES + this.#used;
@@ -144,7 +257,7 @@ class EntryTable {
     const at = place % SEGMENT_BYTES;
     const header = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
     const start = at + HEADER_BYTES;
-    return { kind: header & 1, bytes, start, end: start + (header >>> 1) };
+    return { kind: header & ((1 << KIND_BITS) - 1), bytes, start, end: start + (header >>> KIND_BITS) };
   }
 
   #equals(entry: number, kind: number, bytes: Uint8Array, start: number, end: number): boolean {

@@ -268,7 +268,7 @@ describe('gzip', () => {
     mockStdin(content, size);
     const source = await openByteSource('-', { spoolFolder });
     try {
-      expect(source.compressed).toBe(true);
+      expect(source.compression).toBe(true);
       return await collect(source);
     } finally {
       await source.close();

@@ -92,12 +92,12 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function skipByteOrderMark(bytes: Uint8Array, start: number, end: number): number {
+export function skipByteOrderMark(bytes: Uint8Array, start: number, end: number): number {
   const marked = end - start >= 3 && bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf;
   return marked ? start + 3 : start;
 }
 
-function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
+export function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i];
     if (byte !== 0x20 && byte !== 0x0d && byte !== 0x09) return false;

@@ -1,58 +1,125 @@
-/** Reads the reward of a row: a number, a boolean, or one key of an object. */
+/** Reads the reward of a row: a number, a boolean, one key of an object, or a weighted sum. */
 import { InputError } from '../../errors.ts';
-import { compileFields, excerpt, FieldSpans, type Fields, Kind, ScanError, scanObject } from './scan.ts';
-import { parseNumber } from './values.ts';
+import { listKeys } from '../../samples/assembler.ts';
+import type { RewardSource } from '../layouts/layout.ts';
+import { numberFromText } from '../layouts/number-text.ts';
+import type { RecordCells } from './cells.ts';
+import type { CellOf } from './id-reader.ts';
+import { compileFields, EntrySpans, excerpt, FieldSpans, type Fields, Kind, ScanError, scanObject } from './scan.ts';
+import { decodeString, parseNumber } from './values.ts';
 
-const KEYS_LISTED = 20;
 const ROWS_SEARCHED_FOR_KEYS = 100;
 const STRING_OR_BARE_WORD = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+const SCORE = compileFields(['score', 'weight']);
 
 export class RewardReader {
-  readonly #key: string | undefined;
+  readonly #source: RewardSource;
+  readonly #cells: readonly number[];
   readonly #fields: Fields;
   readonly #spans: FieldSpans;
-  readonly #otherKeys = new Set<string>();
-  #objects = 0;
-  #keyed = 0;
+  readonly #members = new EntrySpans();
+  readonly #score = new FieldSpans(SCORE);
+  readonly otherKeys = new Set<string>();
+  objects = 0;
+  keyed = 0;
+  fromText = 0;
+  /** Rows whose columns are not there at all. */
+  absent = 0;
   /** What stood in the place of the last reward that was missing. */
   found = '';
 
-  constructor(key: string | undefined) {
-    this.#key = key;
-    this.#fields = compileFields([key ?? '']);
+  constructor(source: RewardSource, cellOf: CellOf) {
+    this.#source = source;
+    this.#cells = source.columns.map(({ column }) => cellOf(column));
+    this.#fields = compileFields([source.key ?? '']);
     this.#spans = new FieldSpans(this.#fields);
   }
 
   /** Binary64; NaN where it is missing (absent, null, not finite). @throws InputError on text, lists and the like */
-  read(kind: Kind, bytes: Uint8Array, start: number, end: number): number {
-    if (kind === Kind.object) return this.#fromObject(bytes, start, end);
-    if (this.#key !== undefined && kind !== Kind.absent && kind !== Kind.null) {
-      throw new InputError(
-        `reward must be an object with the key ${JSON.stringify(this.#key)}, found ${excerpt(bytes, start, end)}`,
-      );
-    }
-    return this.#value('reward', kind, bytes, start, end);
+  read(cells: RecordCells, bytes: Uint8Array): number {
+    if (this.#source.isSum) return this.#sum(cells, bytes);
+    const cell = this.#cells[0];
+    const kind = cells.kind[cell] as Kind;
+    if (kind === Kind.absent) this.absent++;
+    if (this.#source.scored) return this.#scored(kind, bytes, cells.start[cell], cells.end[cell]);
+    return this.#one(kind, bytes, cells.start[cell], cells.end[cell]);
   }
 
-  /** @throws InputError where --reward-key was given and no object of the batch has it */
-  requireKeyMet(): void {
-    if (this.#objects === 0 || this.#keyed > 0) return;
-    throw new InputError(
-      `no row's reward has the key ${JSON.stringify(this.#key)}; keys there are: ${this.#listKeys()}`,
-    );
+  #one(kind: Kind, bytes: Uint8Array, start: number, end: number): number {
+    if (kind === Kind.object) return this.#fromObject(bytes, start, end);
+    const { key } = this.#source;
+    if (key !== undefined && kind !== Kind.absent && kind !== Kind.null) {
+      throw new InputError(
+        `reward must be an object with the key ${JSON.stringify(key)}, found ${excerpt(bytes, start, end)}`,
+      );
+    }
+    return this.#value(this.#source.columns[0].column.text, kind, bytes, start, end);
+  }
+
+  #sum(cells: RecordCells, bytes: Uint8Array): number {
+    let sum = Number.NaN;
+    let absent = 0;
+    for (let i = 0; i < this.#cells.length; i++) {
+      const cell = this.#cells[i];
+      const { column, weight } = this.#source.columns[i];
+      const kind = cells.kind[cell] as Kind;
+      if (kind === Kind.absent) absent++;
+      const value = this.#value(column.text, kind, bytes, cells.start[cell], cells.end[cell]);
+      if (!Number.isNaN(value)) sum = (Number.isNaN(sum) ? 0 : sum) + weight * value;
+    }
+    if (absent === this.#cells.length) this.absent++;
+    if (Number.isNaN(sum)) this.found = 'none of the reward columns has a number';
+    return this.#finite(sum);
+  }
+
+  #scored(kind: Kind, bytes: Uint8Array, start: number, end: number): number {
+    const name = this.#source.columns[0].column.text;
+    if (kind === Kind.absent || kind === Kind.null) return this.#value(name, kind, bytes, start, end);
+    if (kind !== Kind.object)
+      throw new InputError(`${name} must be an object of scores with weights, found ${excerpt(bytes, start, end)}`);
+    this.#members.scan(bytes, start, end);
+    let sum = 0;
+    for (let i = 0; i < this.#members.count; i++) {
+      const from = this.#members.start[i];
+      const to = this.#members.end[i];
+      scanObject(bytes, from, to, SCORE, this.#score);
+      const part = (field: number) =>
+        this.#value(
+          `${name}: ${SCORE.names[field]}`,
+          this.#score.kind[field] as Kind,
+          bytes,
+          this.#score.start[field],
+          this.#score.end[field],
+        );
+      sum += part(0) * (this.#score.kind[1] === Kind.absent ? 1 : part(1));
+    }
+    if (this.#members.count === 0) {
+      this.found = `${name} without scores`;
+      return Number.NaN;
+    }
+    return this.#finite(sum);
+  }
+
+  #finite(sum: number): number {
+    if (Number.isFinite(sum)) return sum;
+    if (!Number.isNaN(sum)) this.found = String(sum);
+    return Number.NaN;
   }
 
   #fromObject(bytes: Uint8Array, start: number, end: number): number {
-    if (this.#key === undefined) {
+    const { key } = this.#source;
+    if (key === undefined) {
       this.#collectKeys(bytes, start, end);
-      throw new InputError(`reward is an object, so --reward-key must name one of its keys: ${this.#listKeys()}`);
+      throw new InputError(
+        `reward is an object, so --reward-key must name one of its keys: ${listKeys([...this.otherKeys])}`,
+      );
     }
     scanObject(bytes, start, end, this.#fields, this.#spans);
     const kind = this.#spans.kind[0] as Kind;
-    this.#objects++;
-    if (kind !== Kind.absent) this.#keyed++;
-    else if (this.#keyed === 0 && this.#objects <= ROWS_SEARCHED_FOR_KEYS) this.#collectKeys(bytes, start, end);
-    const name = `reward[${JSON.stringify(this.#key)}]`;
+    this.objects++;
+    if (kind !== Kind.absent) this.keyed++;
+    else if (this.keyed === 0 && this.objects <= ROWS_SEARCHED_FOR_KEYS) this.#collectKeys(bytes, start, end);
+    const name = `reward[${JSON.stringify(key)}]`;
     try {
       return this.#value(name, kind, bytes, this.#spans.start[0], this.#spans.end[0]);
     } catch (error) {
@@ -70,10 +137,19 @@ export class RewardReader {
       this.found = name === 'reward' ? excerpt(bytes, start, end) : `${name} ${excerpt(bytes, start, end)}`;
       return Number.NaN;
     }
+    if (kind === Kind.string && this.#source.fromText) return this.#text(name, bytes, start, end);
     if (kind !== Kind.absent && kind !== Kind.null) {
       throw new InputError(`${name} must be a number or a boolean, found ${excerpt(bytes, start, end)}`);
     }
     this.found = kind === Kind.null ? 'null' : `no ${name}`;
+    return Number.NaN;
+  }
+
+  #text(name: string, bytes: Uint8Array, start: number, end: number): number {
+    const value = numberFromText(name, decodeString(bytes, start, end));
+    this.fromText++;
+    if (Number.isFinite(value)) return value;
+    this.found = `${name} ${excerpt(bytes, start, end)}`;
     return Number.NaN;
   }
 
@@ -82,16 +158,9 @@ export class RewardReader {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
     const plain = text.replace(STRING_OR_BARE_WORD, (match) => (match.startsWith('"') ? match : 'null'));
     try {
-      for (const key of Object.keys(JSON.parse(plain))) this.#otherKeys.add(key);
+      for (const key of Object.keys(JSON.parse(plain))) this.otherKeys.add(key);
     } catch {
       // The row will be refused for what is wrong with it; until then its keys are not known.
     }
-  }
-
-  #listKeys(): string {
-    const keys = [...this.#otherKeys];
-    const listed = keys.slice(0, KEYS_LISTED).map((key) => JSON.stringify(key));
-    const more = keys.length > KEYS_LISTED ? `, and ${keys.length - KEYS_LISTED} more` : '';
-    return keys.length > 0 ? listed.join(', ') + more : 'none';
   }
 }

@@ -111,6 +111,58 @@ export function scanObject(bytes: Uint8Array, start: number, end: number, fields
   if (position < end) throw expected('nothing after the closing brace', bytes, position, end);
 }
 
+/** The entries of a list, or the members' values of an object, given with its brackets; reused from list to list. */
+export class EntrySpans {
+  count = 0;
+  start = new Int32Array(16);
+  end = new Int32Array(16);
+  readonly #lookahead = new Lookahead();
+
+  /** The list may lie anywhere in `bytes`, which change only when given as another view or from an earlier start. */
+  scan(bytes: Uint8Array, listStart: number, listEnd: number): void {
+    this.count = 0;
+    this.#lookahead.attach(bytes, listStart, listEnd);
+    const end = listEnd - 1;
+    const isObject = bytes[listStart] === OPEN_OBJECT;
+    let position = skipSpace(bytes, listStart + 1, end);
+    if (position === end) return;
+    for (;;) {
+      if (isObject) position = this.#skipKey(bytes, position, end);
+      const start = position;
+      position = skipValue(bytes, start, end, this.#lookahead);
+      this.#add(start, position);
+      position = skipSpace(bytes, position, end);
+      if (position === end) return;
+      if (bytes[position] !== COMMA) throw expected("',' or the end of the list", bytes, position, end);
+      position = skipSpace(bytes, position + 1, end);
+    }
+  }
+
+  #skipKey(bytes: Uint8Array, start: number, end: number): number {
+    if (bytes[start] !== QUOTE) throw expected('a name in quotes', bytes, start, end);
+    const position = skipSpace(bytes, skipString(bytes, start, end, this.#lookahead), end);
+    if (position >= end || bytes[position] !== COLON) throw expected("':' after a name", bytes, position, end);
+    return skipSpace(bytes, position + 1, end);
+  }
+
+  #add(start: number, end: number): void {
+    const index = this.count++;
+    if (index === this.start.length) {
+      this.start = doubled(this.start);
+      this.end = doubled(this.end);
+    }
+    this.start[index] = start;
+    this.end[index] = end;
+  }
+}
+
+/** What a value is, by how it begins. @throws ScanError on what begins no value */
+export function kindOfValue(bytes: Uint8Array, start: number, end: number): Kind {
+  const kind = KIND_BY_FIRST_BYTE[bytes[start]] as Kind;
+  if (kind >= Kind.number || (kind !== Kind.absent && spells(bytes, start, end, LITERALS[kind]))) return kind;
+  throw expected('a value', bytes, start, end);
+}
+
 /** A quotation of at most 40 characters for messages. */
 export function excerpt(bytes: Uint8Array, start: number, end: number): string {
   if (start >= end) return 'the end of the line';

@@ -1,55 +1,39 @@
-/** Second pass over a JSONL file: every line's own bytes with raw_reward and advantage added. */
-import { FileError } from '../../errors.ts';
+/** Second pass over compressed lines, which can only be read in one go. */
+import type { OutputFields } from '../layouts/fields.ts';
 import type { Output } from '../output.ts';
-import { augmentLine, compileSuffix, LineBuffer, spellNumber } from './augment.ts';
-import type { OutputFields } from './fields.ts';
+import type { CompressedLinesPortion } from '../portion.ts';
+import { LineAugmenter, type LineValues } from './augment-lines.ts';
+import { openLines } from './compressed-lines.ts';
 import { forEachLine } from './lines.ts';
-import { compileFields, FieldSpans, scanObject } from './scan.ts';
-
-export interface RowValues {
-  /** Binary64 per row; NaN is written as null. */
-  readonly rawRewards: Float64Array;
-  /** Binary32 per row. */
-  readonly advantages: Float32Array;
-}
 
 /** @throws FileError where the file no longer has the rows that were read */
-export async function writeRows(
-  name: string,
-  chunks: AsyncIterable<Uint8Array>,
-  maxLine: number | undefined,
-  { rawRewards, advantages }: RowValues,
-  { advantage, rawReward, overwrite }: OutputFields,
+export async function augmentCompressedLines(
+  portion: CompressedLinesPortion,
+  values: LineValues,
+  fields: OutputFields,
   output: Output,
 ): Promise<void> {
-  const lines = new LineBuffer();
-  const suffixOf = compileSuffix([rawReward, advantage]);
-  const replaced = overwrite ? compileFields([rawReward, advantage]) : null;
-  const spans = replaced && new FieldSpans(replaced);
-  let row = 0;
-  const flushed = flushBetween(chunks, lines, output);
-  await forEachLine(flushed, maxLine === undefined ? {} : { maxLine }, (bytes, start, end) => {
-    if (row >= advantages.length) throw new FileError(`${name}: grew while it was read`);
-    const suffix = suffixOf([spellNumber(rawRewards[row]), spellNumber(advantages[row])]);
-    if (replaced && spans) scanObject(bytes, start, end, replaced, spans);
-    augmentLine(bytes, start, end, suffix, lines, spans ?? undefined);
-    row++;
+  const augmenter = new LineAugmenter(portion.name, values, fields);
+  const { lines } = augmenter;
+  const { maxLine } = portion;
+  const flushed = flushBetween(openLines(portion), async () => {
+    if (lines.length > 0) await output.write(lines.bytes);
+    lines.clear();
+    if (output.closed) throw new ReaderGone();
   });
-  if (row !== advantages.length) throw new FileError(`${name}: shrank while it was read`);
+  await forEachLine(flushed, maxLine === undefined ? {} : { maxLine }, augmenter.visit);
+  augmenter.requireAllRows();
   if (lines.length > 0) await output.write(lines.bytes);
 }
 
 /** Hands lines on before the next chunk is read, so that memory holds about one chunk of them. */
 async function* flushBetween(
   chunks: AsyncIterable<Uint8Array>,
-  lines: LineBuffer,
-  output: Output,
+  flush: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     yield chunk;
-    if (lines.length > 0) await output.write(lines.bytes);
-    lines.clear();
-    if (output.closed) throw new ReaderGone();
+    await flush();
   }
 }
 

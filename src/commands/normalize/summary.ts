@@ -1,0 +1,104 @@
+/** What a run says of itself: of one file, of each of several, and of all together. */
+import type { Report } from '../../report.ts';
+import { packageVersion } from '../../version.ts';
+import type { RecordedComparison } from './recorded.ts';
+
+export interface Seconds {
+  readonly read: number;
+  readonly plan: number;
+  readonly compute: number;
+  readonly write: number;
+}
+
+export type FileSummary = Omit<Report, 'seconds'> & {
+  readonly file: string;
+  readonly output: string | null;
+  readonly batches: number;
+  readonly preset: string;
+  readonly recorded?: RecordedComparison;
+  readonly seconds: Seconds;
+};
+
+/** Counts of several reports added up; what they do not share is the first one's. */
+export function addReports(reports: readonly Report[]): Report {
+  const [first] = reports;
+  if (reports.length === 1) return first;
+  const sum = (of: (report: Report) => number) => reports.reduce((total, report) => total + of(report), 0);
+  const excluded: Record<string, number> = {};
+  for (const report of reports)
+    for (const [reason, count] of Object.entries(report.excluded)) excluded[reason] = (excluded[reason] ?? 0) + count;
+  const weakest = reports.reduce((a, b) => (b.grouping > a.grouping ? b : a));
+  return {
+    ...first,
+    rows: sum(({ rows }) => rows),
+    rollouts: sum(({ rollouts }) => rollouts),
+    groups: sum(({ groups }) => groups),
+    grouping: weakest.grouping,
+    grouping_rule: weakest.grouping_rule,
+    siblings: {
+      ...first.siblings,
+      multi_row: sum(({ siblings }) => siblings.multi_row),
+      disagreeing: sum(({ siblings }) => siblings.disagreeing),
+      examples: reports.flatMap(({ siblings }) => siblings.examples).slice(0, EXAMPLES),
+    },
+    flat_groups: sum(({ flat_groups }) => flat_groups),
+    singleton_groups: sum(({ singleton_groups }) => singleton_groups),
+    excluded,
+    warnings: [...new Set(reports.flatMap(({ warnings }) => warnings))],
+    seconds: { plan: sum(({ seconds }) => seconds.plan), compute: sum(({ seconds }) => seconds.compute) },
+  };
+}
+
+const EXAMPLES = 5;
+
+export interface Failure {
+  readonly file: string;
+  readonly error: string;
+}
+
+/** The summary file: of one file its own; of several their sum, each one's, and what failed. */
+export function summarize(
+  files: readonly FileSummary[],
+  failures: readonly Failure[],
+  skipped: readonly string[],
+  isOne: boolean,
+): unknown {
+  const version = packageVersion();
+  if (isOne && files.length === 1) {
+    const { file: _file, output: _output, ...rest } = files[0];
+    return { ...rest, version };
+  }
+  const total = files.length > 0 ? addReports(files) : null;
+  const seconds = total && {
+    read: files.reduce((sum, file) => sum + file.seconds.read, 0),
+    ...total.seconds,
+    write: files.reduce((sum, file) => sum + file.seconds.write, 0),
+  };
+  const totals = total && { ...total, file: undefined, output: undefined, recorded: undefined, seconds };
+  return { ...totals, files, failures, skipped, version };
+}
+
+export function describeWarnings(warnings: readonly string[], file?: string): string {
+  const name = file === undefined ? '' : `${file}: `;
+  return warnings.map((warning) => `rollnorm: warning: ${name}${warning}\n`).join('');
+}
+
+/** One line that says what was done and where. */
+export function describeRun(summary: FileSummary | (Report & { seconds: Seconds }), file?: string): string {
+  const { rows, rollouts, groups, grouping, grouping_rule, estimator, seconds, backend, backend_reason, adapter } =
+    summary;
+  const place = backend === 'cpu' ? 'CPU' : `${adapter?.description}${adapter?.software ? ' (software)' : ''}`;
+  const time = seconds.read + seconds.plan + seconds.compute + seconds.write;
+  const counts = `${rows} rows, ${rollouts} rollouts, ${groups} prompt groups`;
+  const name = file === undefined ? '' : `${file}: `;
+  return `rollnorm: ${name}${counts} by ${grouping_rule} (tier ${grouping}); ${estimator} on ${place} (${backend_reason}); ${time.toFixed(2)} s\n`;
+}
+
+export function describeRecorded({ column, rows, largest_difference, differing, rule }: RecordedComparison): string {
+  const explained = rule === null ? 'no known rule gives them' : `they are ${rule}`;
+  const found =
+    differing === 0
+      ? 'agree with ours'
+      : `differ from ours in ${differing} of ${rows} rows, by ${largest_difference.toPrecision(3)} at most; ${explained}`;
+  return `rollnorm: the advantages that the file carries (${column}) ${found}\n`;
+}

@@ -1,0 +1,113 @@
+/** Reads row groups or record batches into chunks of rows. */
+import { NO_ID } from '../../samples/ids.ts';
+import type { CodedIds, KindSeen, RowChunk } from '../../samples/row-chunk.ts';
+import type { ReadOptions } from '../jsonl/record-reader.ts';
+import type { VectorsPortion } from '../portion.ts';
+import { openRandomAccess } from '../random-access.ts';
+import { newCoders } from '../tasks.ts';
+import type { Vector } from '../vectors.ts';
+import { openColumnarFile } from './columnar-file.ts';
+import { codesOfSource } from './id-vector.ts';
+import { requestsOf, requireFreeColumns, type VectorOf, vectorFinder } from './requests.ts';
+import { flagsOfLayout, rewardsOfSource, tokensOfLayout } from './value-vectors.ts';
+
+/** @throws RecordError naming row, column, what was expected and what was found */
+export async function readVectorRows(
+  portion: VectorsPortion,
+  options: ReadOptions,
+  emit: (chunk: RowChunk) => void,
+): Promise<void> {
+  const file = openRandomAccess(portion.path, portion.name);
+  try {
+    const columnar = await openColumnarFile(file, portion.format);
+    requireFreeColumns(columnar.columns, options.outputFields);
+    const requests = requestsOf(options.layout, columnar.columns);
+    const names = [...new Set(columnar.columns.map(({ path }) => path[0]))];
+    let firstRow = 0;
+    for (let i = portion.first; i < portion.first + portion.count; i++) {
+      const { rowCount, firstRow: fileRow } = columnar.parts[i];
+      const vectorOf = vectorFinder(requests, columnar.readVectors(i, requests.requests));
+      emit(chunkOf(options, vectorOf, { rowCount, firstRow, fileRow }, names));
+      firstRow += rowCount;
+    }
+  } finally {
+    file.close();
+  }
+}
+
+interface Extent {
+  readonly rowCount: number;
+  /** In the portion. */
+  readonly firstRow: number;
+  /** In the file. */
+  readonly fileRow: number;
+}
+
+function chunkOf(options: ReadOptions, vectorOf: VectorOf, extent: Extent, names: readonly string[]): RowChunk {
+  const { layout } = options;
+  const { rowCount, firstRow } = extent;
+  const coders = newCoders(options);
+  const kinds: Record<string, KindSeen> = {};
+  const facts = { ...extent, kinds };
+  const groups = codesOfSource('group_index', layout.group_index, vectorOf, coders.groups, facts);
+  const rollouts = codesOfSource('rollout_id', layout.rollout_id, vectorOf, coders.rollouts, facts);
+  const keyedByIndex = fillFromIndex(rollouts, () =>
+    codesOfSource('index', layout.index, vectorOf, coders.rollouts, facts),
+  );
+  const coded = (codes: Uint32Array, coder: typeof coders.groups): CodedIds => ({
+    codes,
+    dictionary: coder.snapshot(),
+  });
+  const side = (field: 'index' | 'batch' | 'key', coder: typeof coders.indexes) =>
+    coder && coded(codesOfSource(field, layout[field], vectorOf, coder, facts), coder);
+  const { rewards, missing, fromText, isAbsent } = rewardsOfSource(layout.reward, vectorOf, rowCount, firstRow);
+  const { flags, unknownStatuses } = flagsOfLayout(layout, vectorOf, keyedByIndex, firstRow);
+  const { tokens, known } = tokensOfLayout(layout, vectorOf, flags, firstRow);
+  return {
+    rowCount,
+    recordCount: rowCount,
+    groups: coded(groups, coders.groups),
+    rollouts: coded(rollouts, coders.rollouts),
+    indexes: side('index', coders.indexes),
+    batches: side('batch', coders.batches),
+    keys: side('key', coders.keys),
+    rewards,
+    tokens,
+    flags,
+    recorded: layout.recorded ? recordedOf(vectorOf(layout.recorded), rowCount) : null,
+    facts: {
+      tokensKnown: known,
+      missingReward: missing,
+      unknownStatuses: [...unknownStatuses],
+      idKinds: kinds,
+      rewardObjects: 0,
+      keyedRewards: 0,
+      rewardKeys: [],
+      rewardsFromText: fromText,
+      rewardsAbsent: isAbsent ? rowCount : 0,
+      names,
+    },
+    places: null,
+  };
+}
+
+/** Rows without a rollout_id take their index; 1 where they did. */
+function fillFromIndex(rollouts: Uint32Array, indexes: () => Uint32Array): Uint8Array {
+  const keyed = new Uint8Array(rollouts.length);
+  if (!rollouts.includes(NO_ID)) return keyed;
+  const codes = indexes();
+  for (let row = 0; row < rollouts.length; row++) {
+    if (rollouts[row] !== NO_ID || codes[row] === NO_ID) continue;
+    rollouts[row] = codes[row];
+    keyed[row] = 1;
+  }
+  return keyed;
+}
+
+function recordedOf(vector: Vector | null, rowCount: number): Float64Array {
+  const recorded = new Float64Array(rowCount).fill(Number.NaN);
+  if (vector?.kind !== 'numbers') return recorded;
+  for (let row = 0; row < rowCount; row++)
+    if (!vector.present || vector.present[row] === 1) recorded[row] = vector.values[row];
+  return recorded;
+}

@@ -1,0 +1,231 @@
+/** Rewards, token counts, flags and statuses of a run of rows, from vectors. */
+import { InputError } from '../../errors.ts';
+import { MOST_TOKENS, statusFromText } from '../../samples/batch.ts';
+import { packFlags, type Status } from '../../samples/columns.ts';
+import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
+import { RecordError } from '../jsonl/line-range.ts';
+import type { Layout, RewardSource } from '../layouts/layout.ts';
+import { numberFromText } from '../layouts/number-text.ts';
+import type { Vector } from '../vectors.ts';
+import type { VectorOf } from './requests.ts';
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+export interface RewardColumn {
+  readonly rewards: Float64Array;
+  readonly missing: { readonly row: number; readonly found: string } | null;
+  readonly fromText: number;
+  /** The file has none of the columns. */
+  readonly isAbsent: boolean;
+}
+
+/** @param firstRow of the vectors in the portion, for errors */
+export function rewardsOfSource(
+  source: RewardSource | undefined,
+  vectorOf: VectorOf,
+  rowCount: number,
+  firstRow: number,
+): RewardColumn {
+  const columns =
+    source?.columns.map(({ column, weight }) => ({ name: column.text, weight, vector: vectorOf(column) })) ?? [];
+  const rewards = new Float64Array(rowCount).fill(Number.NaN);
+  const isAbsent = columns.every(({ vector }) => vector === null);
+  if (source?.scored) throw new InputError(`${columns[0].name}: scores with weights are only read from JSON`);
+  let fromText = 0;
+  if (source?.isSum) {
+    for (const { name, vector } of columns)
+      if (!vector) throw new InputError(`there is no column ${name}, which is part of the reward`);
+  }
+  for (const { name, weight, vector } of columns) {
+    if (!vector || vector.kind === 'nulls') continue;
+    if (vector.kind === 'texts' && source?.fromText) fromText += rowCount;
+    const isPlain = !source?.isSum && vector.kind === 'numbers' && vector.present === null;
+    if (isPlain) rewards.set(vector.values as Float64Array);
+    else addValues(rewards, name, weight, vector, source!, firstRow);
+  }
+  let missing: RewardColumn['missing'] = null;
+  for (let row = 0; row < rowCount; row++) {
+    if (Number.isFinite(rewards[row])) continue;
+    missing ??= { row, found: describeMissing(columns, row, rewards[row]) };
+    rewards[row] = Number.NaN;
+  }
+  return { rewards, missing, fromText, isAbsent };
+}
+
+function addValues(
+  rewards: Float64Array,
+  name: string,
+  weight: number,
+  vector: Vector,
+  source: RewardSource,
+  firstRow: number,
+): void {
+  for (let row = 0; row < rewards.length; row++) {
+    const value = numberAt(name, vector, row, firstRow, source.fromText);
+    if (value === null || (source.isSum && Number.isNaN(value))) continue;
+    if (source.isSum) rewards[row] = (Number.isNaN(rewards[row]) ? 0 : rewards[row]) + weight * value;
+    else rewards[row] = value;
+  }
+}
+
+function describeMissing(
+  columns: readonly { name: string; vector: Vector | null }[],
+  row: number,
+  value: number,
+): string {
+  const [first] = columns;
+  if (!first?.vector) return `no ${first?.name ?? 'reward'}`;
+  if (columns.length > 1) return 'none of the reward columns has a number';
+  const isNull = first.vector.kind === 'nulls' || (first.vector.present && first.vector.present[row] === 0);
+  return isNull ? 'null' : String(value);
+}
+
+function numberAt(name: string, vector: Vector, row: number, firstRow: number, fromText: boolean): number | null {
+  if (vector.kind === 'nulls' || (vector.present && vector.present[row] === 0)) return null;
+  if (vector.kind === 'numbers' || vector.kind === 'booleans') return vector.values[row];
+  if (vector.kind === 'integers') return Number(vector.values[row]);
+  const place = firstRow + row + 1;
+  if (vector.kind === 'texts') {
+    const text = textAt(vector, row);
+    if (!fromText)
+      throw new RecordError(place, `${name} must be a number or a boolean, found ${JSON.stringify(text.slice(0, 40))}`);
+    try {
+      return numberFromText(name, text);
+    } catch (error) {
+      throw new RecordError(place, (error as Error).message);
+    }
+  }
+  throw new RecordError(place, `${name} must be a number or a boolean, found a list`);
+}
+
+function textAt(vector: Extract<Vector, { kind: 'texts' }>, row: number): string {
+  const entry = vector.codes[row];
+  return decoder.decode(vector.bytes.subarray(vector.offsets[entry], vector.offsets[entry + 1]));
+}
+
+export interface FlagColumn {
+  readonly flags: Uint8Array;
+  readonly unknownStatuses: Set<string>;
+}
+
+/** @param keyedByIndex 1 where the rollout's key is the index */
+export function flagsOfLayout(
+  layout: Layout,
+  vectorOf: VectorOf,
+  keyedByIndex: Uint8Array,
+  firstRow: number,
+): FlagColumn {
+  const flags = new Uint8Array(keyedByIndex.length);
+  const unknownStatuses = new Set<string>();
+  const removed = vectorOf(layout.remove_sample?.column);
+  const status = vectorOf(layout.status?.column);
+  const plain = packFlags(false, false, 'completed');
+  const keyed = packFlags(false, true, 'completed');
+  for (let row = 0; row < flags.length; row++) {
+    if (!removed && !status) {
+      flags[row] = keyedByIndex[row] ? keyed : plain;
+      continue;
+    }
+    const isRemoved = removed !== null && removedAt(layout, removed, row, firstRow);
+    const state = status ? statusAt(layout, status, row, firstRow, unknownStatuses) : 'completed';
+    flags[row] = packFlags(isRemoved, keyedByIndex[row] === 1, state);
+  }
+  return { flags, unknownStatuses };
+}
+
+function removedAt(layout: Layout, vector: Vector, row: number, firstRow: number): boolean {
+  const { column, when } = layout.remove_sample!;
+  if (vector.kind === 'nulls' || (vector.present && vector.present[row] === 0)) return false;
+  if (when === 'present') return true;
+  const isTruth = vector.kind === 'booleans';
+  if (when !== 'zero' && !isTruth)
+    throw new RecordError(firstRow + row + 1, `${column.text} must be true or false, found ${vector.kind}`);
+  const value = numberAt(column.text, vector, row, firstRow, false);
+  return when === 'true' ? value === 1 : value === 0;
+}
+
+function statusAt(layout: Layout, vector: Vector, row: number, firstRow: number, unknown: Set<string>): Status {
+  const { column, whenTrue } = layout.status!;
+  if (vector.kind === 'nulls' || (vector.present && vector.present[row] === 0)) return 'completed';
+  if (whenTrue && vector.kind === 'booleans') return vector.values[row] === 1 ? whenTrue : 'completed';
+  if (!whenTrue && vector.kind === 'texts') return statusFromText(textAt(vector, row), unknown);
+  throw new RecordError(
+    firstRow + row + 1,
+    `${column.text} must be ${whenTrue ? 'true or false' : 'text'}, found ${vector.kind}`,
+  );
+}
+
+/** Trainable tokens of each row, and whether any row says of them. */
+export function tokensOfLayout(
+  layout: Layout,
+  vectorOf: VectorOf,
+  flags: Uint8Array,
+  firstRow: number,
+): { tokens: Uint32Array; known: boolean } {
+  const rowCount = flags.length;
+  const tokens = new Uint32Array(rowCount);
+  const stated = countsOf(layout.trainable_tokens?.text, vectorOf(layout.trainable_tokens), rowCount, firstRow);
+  const lengths = countsOf(layout.response_length?.text, vectorOf(layout.response_length), rowCount, firstRow);
+  const prompts = countsOf(layout.prompt_length?.text, vectorOf(layout.prompt_length), rowCount, firstRow);
+  const mask = maskOf(layout, vectorOf, firstRow);
+  if (!stated && !lengths && !mask) return { tokens, known: false };
+  let known = false;
+  for (let row = 0; row < rowCount; row++) {
+    let length = lengths ? lengths[row] : NO_COUNT;
+    if (prompts && length !== NO_COUNT) {
+      if (prompts[row] > length)
+        throw new RecordError(
+          firstRow + row + 1,
+          `${layout.prompt_length?.text} is ${prompts[row]}, more than the ${length} of ${layout.response_length?.text}`,
+        );
+      length = prompts[row] === NO_COUNT ? NO_COUNT : length - prompts[row];
+    }
+    const hasMask = mask !== null && (mask.present === null || mask.present[row] === 1);
+    if (hasMask && length !== NO_COUNT && mask.lengths[row] !== length)
+      throw new RecordError(
+        firstRow + row + 1,
+        `${layout.loss_mask?.column.text} has ${mask.lengths[row]} entries but ${layout.response_length?.text} is ${length}`,
+      );
+    const masked = hasMask ? mask.ones[row] : NO_COUNT;
+    const own = stated ? stated[row] : NO_COUNT;
+    known ||= saysTokens(own, masked, length);
+    tokens[row] = trainableTokens((flags[row] & 1) === 1, own, masked, length);
+  }
+  return { tokens, known };
+}
+
+function maskOf(layout: Layout, vectorOf: VectorOf, firstRow: number) {
+  const vector = vectorOf(layout.loss_mask?.column);
+  const name = layout.loss_mask?.column.text;
+  if (!vector || vector.kind === 'nulls') return null;
+  if (layout.loss_mask?.counts === 'labels') throw new InputError(`${name}: masks of labels are only read from JSON`);
+  if (vector.kind !== 'masks') throw new InputError(`${name} must be a list of 0 and 1, found ${vector.kind}`);
+  if (vector.invalid)
+    throw new RecordError(
+      firstRow + vector.invalid.row + 1,
+      `${name}: expected 0, 1, true or false, found ${vector.invalid.found}`,
+    );
+  return vector;
+}
+
+/** NO_COUNT where absent. */
+function countsOf(
+  name: string | undefined,
+  vector: Vector | null,
+  rowCount: number,
+  firstRow: number,
+): Float64Array | null {
+  if (!vector || vector.kind === 'nulls') return null;
+  const counts = new Float64Array(rowCount).fill(NO_COUNT);
+  for (let row = 0; row < rowCount; row++) {
+    const value = vector.kind === 'booleans' ? Number.NaN : numberAt(name!, vector, row, firstRow, false);
+    if (value === null) continue;
+    if (!Number.isInteger(value) || value < 0 || value > MOST_TOKENS)
+      throw new RecordError(
+        firstRow + row + 1,
+        `${name}: expected a whole number from 0 to ${MOST_TOKENS}, found ${value}`,
+      );
+    counts[row] = value;
+  }
+  return counts;
+}

@@ -1,0 +1,125 @@
+/** An opened input: what its content is, and the portions in which it is read. */
+import { type BigIntStats, statSync } from 'node:fs';
+import { FileError, InputError } from '../errors.ts';
+import { describeBinaryInput } from './binary-input.ts';
+import { type ByteSource, openByteSource } from './byte-source.ts';
+import { sniffFormat } from './format.ts';
+import type { Layout } from './layouts/layout.ts';
+import { recordsHoldRows } from './layouts/resolve-layout.ts';
+import type { Portion } from './portion.ts';
+import { openRandomAccess } from './random-access.ts';
+import { fileError } from './temporary-files.ts';
+
+export type InputFormat = 'jsonl' | 'parquet' | 'arrow' | 'torch';
+
+export interface Input {
+  /** The path as given, `stdin` for `-`. */
+  readonly name: string;
+  /** Where the bytes are. */
+  readonly path: string;
+  readonly format: InputFormat;
+  readonly compression: 'none' | 'gzip' | 'zstd';
+  readonly byteLength: number;
+  readonly portions: readonly Portion[];
+  readonly unit: 'line' | 'row';
+  readonly recordsHoldRows: boolean;
+  /** Whether its rows can be written back whole, with two fields more. */
+  readonly keepsRows: boolean;
+  /** @throws FileError where the file is no longer what it was when it was opened */
+  requireUnchanged(): void;
+  close(): Promise<void>;
+}
+
+export interface InputOptions {
+  readonly layout: Layout;
+  readonly maxLine?: number | undefined;
+}
+
+/** Large enough that a thread is worth asking, small enough that threads end together. */
+const LINES_PORTION_BYTES = 16 << 20;
+const HEAD_BYTES = 4096;
+
+/** @throws InputError where the content is of no format that is read */
+export async function openInput(nameOrDash: string, options: InputOptions): Promise<Input> {
+  const source = await openByteSource(nameOrDash);
+  try {
+    return await describeInput(source, options);
+  } catch (error) {
+    await source.close();
+    if (error instanceof InputError && !error.message.startsWith(`${source.name}: `))
+      throw new InputError(`${source.name}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+async function describeInput(source: ByteSource, { layout, maxLine }: InputOptions): Promise<Input> {
+  const { name } = source;
+  const path = await source.localPath();
+  const opened = statOf(path, name);
+  const byteLength = Number(opened.size);
+  const common = {
+    name,
+    path,
+    compression: source.compression,
+    byteLength,
+    requireUnchanged: () => requireUnchanged(name, opened, statOf(path, name)),
+    close: () => source.close(),
+  };
+  const holdRows = recordsHoldRows(layout);
+  if (source.compression !== 'none') {
+    if (layout.document) throw new InputError('a compressed JSON document is not read: decompress it first');
+    const portions = [{ format: 'compressed-lines', path, name, compression: source.compression, maxLine } as const];
+    return { ...common, format: 'jsonl', portions, unit: 'line', recordsHoldRows: holdRows, keepsRows: !holdRows };
+  }
+  const head = readHead(path, name, byteLength);
+  const format = sniffFormat(head);
+  if (format !== 'jsonl') {
+    const binary = await describeBinaryInput(path, name, format, layout);
+    return { ...common, unit: 'row', ...binary };
+  }
+  const whole = holdRows || layout.document;
+  const portions: readonly Portion[] = layout.document
+    ? [{ format: 'document', path, name, maxLine }]
+    : lineRanges(byteLength, whole ? byteLength : LINES_PORTION_BYTES).map(([start, end]) => ({
+        format: 'lines',
+        path,
+        name,
+        start,
+        end,
+        maxLine,
+      }));
+  return { ...common, format: 'jsonl', portions, unit: 'line', recordsHoldRows: holdRows, keepsRows: !whole };
+}
+
+function lineRanges(byteLength: number, size: number): [number, number][] {
+  const ranges: [number, number][] = [];
+  for (let start = 0; start < byteLength; start += size) ranges.push([start, Math.min(start + size, byteLength)]);
+  return ranges;
+}
+
+function readHead(path: string, name: string, byteLength: number): Uint8Array {
+  const file = openRandomAccess(path, name);
+  try {
+    const head = new Uint8Array(Math.min(HEAD_BYTES, byteLength));
+    file.readInto(head, 0);
+    return head;
+  } finally {
+    file.close();
+  }
+}
+
+function statOf(path: string, name: string): BigIntStats {
+  try {
+    return statSync(path, { bigint: true });
+  } catch (cause) {
+    throw fileError(name, 'cannot read', cause);
+  }
+}
+
+function requireUnchanged(name: string, opened: BigIntStats, now: BigIntStats): void {
+  const { dev, ino, size, mtimeNs } = opened;
+  if (now.dev !== dev || now.ino !== ino) throw new FileError(`${name}: was replaced while it was in use`);
+  if (now.size !== size)
+    throw new FileError(`${name}: changed while it was in use: ${size} bytes before, ${now.size} now`);
+  if (now.mtimeNs !== mtimeNs) throw new FileError(`${name}: was written to while it was in use`);
+}

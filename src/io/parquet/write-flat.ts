@@ -1,0 +1,144 @@
+/** Writes Parquet files of flat columns. */
+import { packageVersion } from '../../version.ts';
+import { ByteSink, type WriteCodec, writeChunk } from './encode-chunk.ts';
+import {
+  type ColumnValues,
+  type NewChunk,
+  type NewColumn,
+  writeColumnChunk,
+  writeSchemaElement,
+  writeSchemaRoot,
+} from './new-columns.ts';
+import { ThriftType } from './thrift.ts';
+import { ThriftWriter } from './thrift-writer.ts';
+
+const ROW_GROUP_ROWS = 1_000_000;
+const MAGIC = new TextEncoder().encode('PAR1');
+
+/** A column with the values of all rows. */
+export interface FlatColumn extends NewColumn {
+  readonly values: ColumnValues;
+}
+
+/** Writes the columns in row groups of up to a million rows. */
+export function writeFlatParquet(
+  columns: readonly FlatColumn[],
+  rowCount: number,
+  codec: WriteCodec,
+  write: (bytes: Uint8Array) => void,
+): void {
+  const writer = new FlatParquetWriter(columns, codec, write);
+  for (let from = 0; from < rowCount; from += ROW_GROUP_ROWS) {
+    const to = Math.min(rowCount, from + ROW_GROUP_ROWS);
+    writer.writeRowGroup(
+      columns.map((column) => sliceValues(column.values, from, to)),
+      to - from,
+    );
+  }
+  writer.finish();
+}
+
+/** Writes a file row group by row group, where not all rows are at hand at once. */
+export class FlatParquetWriter {
+  readonly #columns: readonly NewColumn[];
+  readonly #codec: WriteCodec;
+  readonly #sink: ByteSink;
+  readonly #rowGroups: { rowCount: number; chunks: NewChunk[] }[] = [];
+
+  constructor(columns: readonly NewColumn[], codec: WriteCodec, write: (bytes: Uint8Array) => void) {
+    this.#columns = columns;
+    this.#codec = codec;
+    this.#sink = new ByteSink(write);
+    this.#sink.write(MAGIC);
+  }
+
+  /** @param values one for each column */
+  writeRowGroup(values: readonly ColumnValues[], rowCount: number): void {
+    const chunks = this.#columns.map((column, i) => writeChunk(this.#sink, column, values[i], rowCount, this.#codec));
+    this.#rowGroups.push({ rowCount, chunks });
+  }
+
+  finish(): void {
+    const writer = new ThriftWriter();
+    writer.struct(() => {
+      writer.int32(1, 2);
+      writer.list(2, ThriftType.struct, this.#columns.length + 1);
+      writeSchemaRoot(writer, this.#columns.length);
+      for (const column of this.#columns) writeSchemaElement(writer, column);
+      writer.int64(
+        3,
+        this.#rowGroups.reduce((sum, group) => sum + group.rowCount, 0),
+      );
+      writer.list(4, ThriftType.struct, this.#rowGroups.length);
+      for (const { rowCount, chunks } of this.#rowGroups) writeRowGroup(writer, chunks, rowCount);
+      writer.text(6, createdBy());
+    });
+    writeFooter(this.#sink, writer.bytes);
+  }
+}
+
+function writeRowGroup(writer: ThriftWriter, chunks: readonly NewChunk[], rowCount: number): void {
+  writer.struct(() => {
+    writer.list(1, ThriftType.struct, chunks.length);
+    for (const chunk of chunks) writeColumnChunk(writer, chunk);
+    writer.int64(
+      2,
+      chunks.reduce((sum, chunk) => sum + chunk.plainLength, 0),
+    );
+    writer.int64(3, rowCount);
+    writer.int64(
+      6,
+      chunks.reduce((sum, chunk) => sum + chunk.storedLength, 0),
+    );
+  });
+}
+
+/** What files that were written anew say of their writer. */
+export function createdBy(): string {
+  return `rollnorm version ${packageVersion()}`;
+}
+
+/** Writes a FileMetaData struct, its length and the magic that ends a file. */
+export function writeFooter(sink: ByteSink, metadata: Uint8Array): void {
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, metadata.length, true);
+  sink.write(metadata);
+  sink.write(length);
+  sink.write(MAGIC);
+}
+
+export function writeMagic(sink: ByteSink): void {
+  sink.write(MAGIC);
+}
+
+function sliceValues(values: ColumnValues, from: number, to: number): ColumnValues {
+  const slice = (present: Uint8Array | null) => present?.subarray(from, to) ?? null;
+  switch (values.kind) {
+    case 'constant text':
+      return values;
+    case 'sequence':
+      return { ...values, first: values.first + from };
+    case 'text':
+      return { ...values, codes: values.codes.subarray(from, to), present: slice(values.present) };
+    case 'float':
+      return {
+        kind: 'float',
+        values: values.values.subarray(from, to),
+        present: values.present === 'not NaN' ? values.present : slice(values.present),
+      };
+    case 'double':
+      return {
+        kind: 'double',
+        values: values.values.subarray(from, to),
+        present: values.present === 'not NaN' ? values.present : slice(values.present),
+      };
+    case 'int64':
+      return { kind: 'int64', values: values.values.subarray(from, to), present: slice(values.present) };
+    case 'uint64':
+      return { kind: 'uint64', values: values.values.subarray(from, to), present: slice(values.present) };
+    case 'int32':
+      return { kind: 'int32', values: values.values.subarray(from, to), present: slice(values.present) };
+    case 'bool':
+      return { kind: 'bool', values: values.values.subarray(from, to), present: slice(values.present) };
+  }
+}

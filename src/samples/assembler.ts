@@ -1,0 +1,231 @@
+/** Puts the chunks of a batch together, in the order of its rows. */
+import { InputError } from '../errors.ts';
+import { packFlags, type SampleColumns } from './columns.ts';
+import { IdCoder, NO_ID } from './ids.ts';
+import type { Places } from './places.ts';
+import type { ChunkCoders, ChunkFacts, CodedIds, KindSeen, RowChunk } from './row-chunk.ts';
+
+/** Columns beside those that a normalization needs. */
+export interface SideColumns {
+  /** Codes of index by `indexIds`, or NO_ID. */
+  readonly indexCodes: Uint32Array | null;
+  readonly indexIds: IdCoder;
+  readonly batchCodes: Uint32Array | null;
+  readonly batchIds: IdCoder;
+  readonly keyCodes: Uint32Array | null;
+  readonly keyIds: IdCoder;
+  readonly recorded: Float64Array | null;
+}
+
+export interface AssembledBatch {
+  readonly columns: SampleColumns;
+  readonly side: SideColumns;
+  readonly facts: BatchFacts;
+}
+
+export interface BatchFacts {
+  readonly rewardsFromText: number;
+  /** No row has the reward's column at all. */
+  readonly rewardNeverThere: boolean;
+  readonly names: readonly string[];
+  /** Groups that a file itself states, by their sizes. */
+  readonly promptGroupSizes: readonly number[] | undefined;
+}
+
+const UNKNOWN_STATUSES_NAMED = 3;
+const KEYS_LISTED = 20;
+
+export interface AssemblerOptions {
+  readonly rewardKey?: string | undefined;
+  /** Groups are runs of so many rows. */
+  readonly groupSize?: number | undefined;
+}
+
+export class Assembler {
+  readonly groupIds = new IdCoder();
+  readonly rolloutIds = new IdCoder();
+  readonly indexIds = new IdCoder();
+  readonly batchIds = new IdCoder();
+  readonly keyIds: IdCoder;
+  readonly places: Places;
+  rowCount = 0;
+  readonly #options: AssemblerOptions;
+  #chunks: RowChunk[] = [];
+  readonly #idKinds = new Map<string, KindSeen>();
+  readonly #rewardKeys = new Set<string>();
+  readonly #unknownStatuses = new Set<string>();
+  #objects = 0;
+  #keyed = 0;
+  #fromText = 0;
+  #absent = 0;
+  #names: readonly string[] = [];
+  #promptGroupSizes: readonly number[] | undefined;
+  #tokensKnown = false;
+  #missingReward: SampleColumns['missingReward'] = null;
+
+  /** @param keyIds the key space of a join, shared with the other file */
+  constructor(places: Places, options: AssemblerOptions = {}, keyIds: IdCoder = new IdCoder()) {
+    this.places = places;
+    this.#options = options;
+    this.keyIds = keyIds;
+  }
+
+  /** Coders for a reader in this thread: its codes are then the batch's own. */
+  sharedCoders(keeps: { indexes: boolean; batches: boolean; keys: boolean }): ChunkCoders {
+    return {
+      groups: this.groupIds,
+      rollouts: this.rolloutIds,
+      indexes: keeps.indexes ? this.indexIds : null,
+      batches: keeps.batches ? this.batchIds : null,
+      keys: keeps.keys ? this.keyIds : null,
+    };
+  }
+
+  /**
+   * @param recordsBefore records of the file before the chunk
+   * @throws InputError where the kinds of an id column mix across chunks
+   */
+  add(chunk: RowChunk, recordsBefore: number): void {
+    const firstRow = this.rowCount;
+    this.#addPlaces(chunk, recordsBefore);
+    this.#addFacts(chunk.facts, firstRow);
+    translate(this.groupIds, chunk.groups);
+    translate(this.rolloutIds, chunk.rollouts);
+    if (chunk.indexes) translate(this.indexIds, chunk.indexes);
+    if (chunk.batches) translate(this.batchIds, chunk.batches);
+    if (chunk.keys) translate(this.keyIds, chunk.keys);
+    this.#chunks.push(chunk);
+    this.rowCount += chunk.rowCount;
+  }
+
+  /** @throws InputError where the reward's key was never met, or groups of a fixed size do not come out even */
+  finish(): AssembledBatch {
+    this.#requireKeyMet();
+    const { rowCount } = this;
+    const groupCodes = this.#groupCodes();
+    const rolloutCodes = this.#codes((chunk) => chunk.rollouts);
+    const columns: SampleColumns = {
+      rowCount,
+      groupCodes,
+      rolloutCodes,
+      rewards: this.#join((chunk) => chunk.rewards, new Float64Array(rowCount)),
+      missingReward: this.#missingReward,
+      fixedTokens: this.#tokensKnown ? this.#join((chunk) => chunk.tokens, new Uint32Array(rowCount)) : null,
+      lossMasks: null,
+      flags: this.#join((chunk) => chunk.flags, new Uint8Array(rowCount)),
+      groupIds: this.groupIds,
+      rolloutIds: this.rolloutIds,
+      unknownStatuses: [...this.#unknownStatuses],
+      place: (row) => this.places.describe(row),
+    };
+    const side: SideColumns = {
+      indexCodes: this.#codes((chunk) => chunk.indexes),
+      indexIds: this.indexIds,
+      batchCodes: this.#codes((chunk) => chunk.batches),
+      batchIds: this.batchIds,
+      keyCodes: this.#codes((chunk) => chunk.keys),
+      keyIds: this.keyIds,
+      recorded: this.#recorded(),
+    };
+    this.#chunks = [];
+    const rewardNeverThere = rowCount > 0 && this.#absent === rowCount;
+    const facts = { rewardsFromText: this.#fromText, rewardNeverThere, names: this.#names };
+    return { columns, side, facts: { ...facts, promptGroupSizes: this.#promptGroupSizes } };
+  }
+
+  #groupCodes(): Uint32Array | null {
+    const { groupSize } = this.#options;
+    if (groupSize === undefined) return this.#codes((chunk) => chunk.groups);
+    if (this.rowCount % groupSize !== 0) {
+      throw new InputError(
+        `${this.rowCount} rows do not divide into groups of ${groupSize} (--group-size): ${this.rowCount % groupSize} would be left`,
+      );
+    }
+    const codes = new Uint32Array(this.rowCount);
+    const first = this.groupIds.codeOfInteger(0);
+    for (let row = 0; row < codes.length; row++) codes[row] = first + Math.floor(row / groupSize);
+    return codes;
+  }
+
+  /** null where no row has an id. */
+  #codes(of: (chunk: RowChunk) => CodedIds | null): Uint32Array | null {
+    const some = this.#chunks.some((chunk) => of(chunk)?.codes.some((code) => code !== NO_ID));
+    if (!some) return null;
+    return this.#join((chunk) => of(chunk)!.codes, new Uint32Array(this.rowCount));
+  }
+
+  #recorded(): Float64Array | null {
+    const some = this.#chunks.some((chunk) => chunk.recorded?.some((value) => !Number.isNaN(value)));
+    return some ? this.#join((chunk) => chunk.recorded!, new Float64Array(this.rowCount)) : null;
+  }
+
+  #join<T extends Uint8Array | Uint32Array | Float64Array>(of: (chunk: RowChunk) => T, whole: T): T {
+    if (this.#chunks.length === 1) return of(this.#chunks[0]);
+    let row = 0;
+    for (const chunk of this.#chunks) {
+      whole.set(of(chunk), row);
+      row += chunk.rowCount;
+    }
+    return whole;
+  }
+
+  #addPlaces({ places, rowCount }: RowChunk, recordsBefore: number): void {
+    if (places === null) {
+      if (rowCount > 0) this.places.beginRun(this.rowCount, recordsBefore + 1);
+      return;
+    }
+    for (let i = 0; i < places.rows.length; i++)
+      this.places.beginRun(this.rowCount + places.rows[i], recordsBefore + places.records[i]);
+  }
+
+  #addFacts(facts: ChunkFacts, firstRow: number): void {
+    if (facts.missingReward && this.#missingReward === null)
+      this.#missingReward = { row: firstRow + facts.missingReward.row, found: facts.missingReward.found };
+    this.#tokensKnown ||= facts.tokensKnown;
+    this.#objects += facts.rewardObjects;
+    this.#keyed += facts.keyedRewards;
+    this.#fromText += facts.rewardsFromText;
+    this.#absent += facts.rewardsAbsent;
+    if (this.#names.length === 0) this.#names = facts.names;
+    if (facts.promptGroupSizes) this.#promptGroupSizes = [...(this.#promptGroupSizes ?? []), ...facts.promptGroupSizes];
+    for (const key of facts.rewardKeys) this.#rewardKeys.add(key);
+    for (const text of facts.unknownStatuses)
+      if (this.#unknownStatuses.size < UNKNOWN_STATUSES_NAMED) this.#unknownStatuses.add(text);
+    for (const [field, seen] of Object.entries(facts.idKinds)) this.#requireOneKind(field, seen, firstRow);
+  }
+
+  #requireOneKind(field: string, { kind, row, found }: KindSeen, firstRow: number): void {
+    const before = this.#idKinds.get(field);
+    if (!before) this.#idKinds.set(field, { kind, row: firstRow + row, found });
+    else if (before.kind !== kind) {
+      const place = this.places.describe(firstRow + row);
+      throw new InputError(`${place}: ${mixedKinds(field, kind, found, before.kind)}`);
+    }
+  }
+
+  #requireKeyMet(): void {
+    if (this.#objects === 0 || this.#keyed > 0) return;
+    throw new InputError(
+      `no row's reward has the key ${JSON.stringify(this.#options.rewardKey)}; keys there are: ${listKeys([...this.#rewardKeys])}`,
+    );
+  }
+}
+
+function translate(coder: IdCoder, { codes, dictionary }: CodedIds): void {
+  if (dictionary) coder.translate(codes, dictionary);
+}
+
+export function mixedKinds(field: string, kind: string, found: string, before: string): string {
+  return `${field} mixes numbers and strings: found ${kind}, ${found}, after ${before}`;
+}
+
+export function listKeys(keys: readonly string[]): string {
+  const listed = keys.slice(0, KEYS_LISTED).map((key) => JSON.stringify(key));
+  const more = keys.length > KEYS_LISTED ? `, and ${keys.length - KEYS_LISTED} more` : '';
+  return keys.length > 0 ? listed.join(', ') + more : 'none';
+}
+
+/** A chunk's flags where every row is alike. */
+export function uniformFlags(rowCount: number, keyedByIndex: boolean): Uint8Array {
+  return new Uint8Array(rowCount).fill(packFlags(false, keyedByIndex, 'completed'));
+}

@@ -1,0 +1,57 @@
+/** Splits rows into batches by a column's value; batches are in first-seen order, rows keep theirs. */
+import type { SampleColumns } from './columns.ts';
+
+export interface BatchRows {
+  readonly columns: SampleColumns;
+  /** Row of the whole for each row of the batch; null: all of them. */
+  readonly rows: Uint32Array | null;
+}
+
+/** @param codes of the batch of each row; null: one batch */
+export function* splitByCode(columns: SampleColumns, codes: Uint32Array | null): Generator<BatchRows> {
+  if (!codes) {
+    yield { columns, rows: null };
+    return;
+  }
+  const numbers = new Map<number, number>();
+  const counts: number[] = [];
+  for (const code of codes) {
+    let number = numbers.get(code);
+    if (number === undefined) {
+      number = counts.length;
+      numbers.set(code, number);
+      counts.push(0);
+    }
+    counts[number]++;
+  }
+  const batches = counts.map((count) => new Uint32Array(count));
+  counts.fill(0);
+  for (let row = 0; row < codes.length; row++) {
+    const number = numbers.get(codes[row])!;
+    batches[number][counts[number]++] = row;
+  }
+  for (const rows of batches) yield { columns: select(columns, rows), rows };
+}
+
+function select(columns: SampleColumns, rows: Uint32Array): SampleColumns {
+  const { groupCodes, rolloutCodes, rewards, fixedTokens, flags } = columns;
+  const gather = <T extends Uint8Array | Uint32Array | Float64Array>(from: T | null, to: T): T | null => {
+    if (!from) return null;
+    for (let i = 0; i < rows.length; i++) to[i] = from[rows[i]];
+    return to;
+  };
+  const selected = gather(rewards, new Float64Array(rows.length))!;
+  const missing = selected.findIndex((reward) => Number.isNaN(reward));
+  const found = columns.missingReward?.row === rows[missing] ? columns.missingReward.found : 'none';
+  return {
+    ...columns,
+    rowCount: rows.length,
+    groupCodes: gather(groupCodes, new Uint32Array(rows.length)),
+    rolloutCodes: gather(rolloutCodes, new Uint32Array(rows.length)),
+    rewards: selected,
+    missingReward: missing < 0 ? null : { row: missing, found },
+    fixedTokens: gather(fixedTokens, new Uint32Array(rows.length)),
+    flags: gather(flags, new Uint8Array(rows.length)),
+    place: (row) => columns.place(rows[row]),
+  };
+}
