@@ -179,7 +179,10 @@ async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
   const options = normalizeOptions(flags);
   const fields = outputFields(flags);
   checkOptions(options);
-  const { files, passedOver, hasFolder } = expandInputs(paths.length > 0 ? paths : ['-']);
+  const { files, passedOver, hasFolder } = expandInputs(
+    paths.length > 0 ? paths : ['-'],
+    presetNamed(flags.from ?? 'miles').passesOver,
+  );
   const batches = planBatches(files, hasFolder, flags);
   refuseManyTargets(
     files,

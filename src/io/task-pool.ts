@@ -23,8 +23,8 @@ interface Job extends TaskRun {
 
 export class TaskPool {
   readonly threads: number;
-  readonly #idle: Worker[] = [];
-  readonly #workers = new Set<Worker>();
+  readonly #idle: Lane[] = [];
+  readonly #lanes = new Set<Lane>();
   readonly #queue: Job[] = [];
   #inThisThread: Promise<void> = Promise.resolve();
 
@@ -43,9 +43,10 @@ export class TaskPool {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#workers].map((worker) => worker.terminate()));
-    this.#workers.clear();
+    const lanes = [...this.#lanes];
+    this.#lanes.clear();
     this.#idle.length = 0;
+    await Promise.all(lanes.map(({ worker }) => worker.terminate()));
   }
 
   #runHere(task: Task, { emit, isCancelled }: TaskRun): Promise<void> {
@@ -60,43 +61,52 @@ export class TaskPool {
 
   #dispatch(): void {
     while (this.#queue.length > 0) {
-      const worker = this.#idle.pop() ?? (this.#workers.size < this.threads ? this.#start() : undefined);
-      if (!worker) return;
+      const lane = this.#idle.pop() ?? (this.#lanes.size < this.threads ? this.#start() : undefined);
+      if (!lane) return;
       const job = this.#queue.shift()!;
       if (job.isCancelled?.()) {
         job.resolve();
-        this.#idle.push(worker);
-      } else this.#give(worker, job);
+        this.#idle.push(lane);
+      } else {
+        lane.job = job;
+        lane.worker.postMessage(job.task);
+      }
     }
   }
 
-  #start(): Worker {
+  #start(): Lane {
     const worker = new Worker(new URL('./worker.js', import.meta.url));
-    this.#workers.add(worker);
-    return worker;
-  }
-
-  #give(worker: Worker, { task, emit, resolve, reject }: Job): void {
-    const finish = (settle: () => void) => {
-      worker.removeAllListeners();
-      settle();
-      this.#dispatch();
-    };
-    const lose = (error: unknown) => {
-      this.#workers.delete(worker);
-      finish(() => reject(error));
-    };
+    const lane: Lane = { worker, job: null };
+    this.#lanes.add(lane);
     worker.on('message', (message: FromWorker) => {
+      const { job } = lane;
       if ('piece' in message) {
-        emit(message.piece);
+        job?.emit(message.piece);
         return;
       }
-      this.#idle.push(worker);
-      const { error } = message;
-      finish(() => (error ? reject(restoreError(error)) : resolve()));
+      lane.job = null;
+      this.#idle.push(lane);
+      if (message.error) job?.reject(restoreError(message.error));
+      else job?.resolve();
+      this.#dispatch();
     });
-    worker.on('error', lose);
-    worker.on('exit', (code) => lose(new Error(`a worker thread ended with status ${code}`)));
-    worker.postMessage(task);
+    worker.on('error', (error) => this.#lose(lane, error));
+    worker.on('exit', (code) => this.#lose(lane, new Error(`a worker thread ended with status ${code}`)));
+    return lane;
   }
+
+  #lose(lane: Lane, error: unknown): void {
+    if (!this.#lanes.delete(lane)) return;
+    const idle = this.#idle.indexOf(lane);
+    if (idle >= 0) this.#idle.splice(idle, 1);
+    lane.job?.reject(error);
+    lane.job = null;
+    this.#dispatch();
+  }
+}
+
+/** A worker and what it is at. */
+interface Lane {
+  readonly worker: Worker;
+  job: Job | null;
 }

@@ -63,7 +63,8 @@ function combine(batch: AssembledBatch, other: SampleColumns, partners: Uint32Ar
   const takesTokens = columns.fixedTokens === null;
   const rewards = takesRewards ? gather(other.rewards, partners, new Float64Array(partners.length)) : columns.rewards;
   const missing = rewards?.findIndex((reward) => Number.isNaN(reward)) ?? -1;
-  const found = takesRewards && other.missingReward?.row === partners[missing] ? other.missingReward.found : 'none';
+  const first = other.missingReward;
+  const found = takesRewards && missing >= 0 && first?.row === partners[missing] ? first.found : 'none';
   const tokens = takesTokens
     ? gather(other.fixedTokens, partners, new Uint32Array(partners.length))
     : columns.fixedTokens;

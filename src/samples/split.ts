@@ -42,7 +42,8 @@ function select(columns: SampleColumns, rows: Uint32Array): SampleColumns {
   };
   const selected = gather(rewards, new Float64Array(rows.length))!;
   const missing = selected.findIndex((reward) => Number.isNaN(reward));
-  const found = columns.missingReward?.row === rows[missing] ? columns.missingReward.found : 'none';
+  const first = columns.missingReward;
+  const found = missing >= 0 && first?.row === rows[missing] ? first.found : 'none';
   return {
     ...columns,
     rowCount: rows.length,

@@ -136,7 +136,7 @@ describe('files', () => {
 
   test.each([
     ['a missing file', ['nowhere.jsonl'], 74, /nowhere\.jsonl.*no such file/],
-    ['a folder', ['.'], 74, /\.: .*director/],
+    ['a folder without rows', ['.'], 2, /no files with rows/],
     ['an output folder that is not there', ['IN', '-o', 'no/where.jsonl'], 74, /no\/where\.jsonl.*no such file/],
     ['an output that is a folder', ['IN', '-o', '.'], 74, /is a directory/],
     ['a summary that cannot be written', ['IN', '--summary', 'no/where.json'], 74, /no\/where\.json/],
@@ -219,14 +219,24 @@ describe('usage', () => {
     [['--max-line', '1e9'], /max-line/],
     [['--advantage-estimator', 'ppo', '--exclude', 'removed'], /exclude.*ppo/],
     [['--advantage-field', 'x', '--raw-reward-field', 'x'], /must differ/],
-    [['-o', 'x.parquet'], /\.parquet/],
+    [['-o', 'x.csv'], /\.csv/],
     [['-o', 'x.jsonl.BZ2'], /\.bz2/],
     [['--summary', '-'], /summary needs a file/],
     [['-o', 'new.jsonl', '--summary', './new.jsonl'], /same file/],
     [['--gpu-timeout', '1e9'], /gpu-timeout/],
     [['--epsilon', '0x1'], /epsilon/],
     [['--advantage-field', ''], /advantage-field/],
-    [['one', 'two'], /one file at a time/],
+    [['one', 'two'], /2 files need --out-dir/],
+    [['--resume', 'one'], /--resume needs --out-dir/],
+    [['one', '--out-dir', 'd', '-o', 'x'], /exclude each other/],
+    [['a/one', 'b/one', '--out-dir', 'd'], /would both be written/],
+    [['--from', 'nobody'], /unknown preset 'nobody'; known: miles/],
+    [['--from', 'nemo-rl'], /needs --group-size/],
+    [['--from', 'trl'], /needs --reward-columns/],
+    [['--map', 'reward'], /field=column/],
+    [['--map', 'prize=reward'], /unknown field 'prize'/],
+    [['--join', 'x'], /needs --on/],
+    [['--batch-by', 'step', '--prompt-group-sizes', '1'], /for one batch/],
   ])('%j is refused before anything is read', async (args, message) => {
     const run = await runCli(['normalize', ...args], { input: 'no rows at all' });
     expect(run.stderr).toMatch(message);

@@ -80,7 +80,7 @@ describe('a file', () => {
   test.each([0, 1, 5, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_500_000])('of %i bytes is read twice', async (size) => {
     const content = noise(size);
     const source = await openByteSource(file(content));
-    expect(source).toMatchObject({ byteLength: size, compressed: false });
+    expect(source).toMatchObject({ byteLength: size, compression: 'none' });
     await source.close();
     expect((await readTwice(file(content))).equals(content)).toBe(true);
     expect(readdirSync(spoolFolder)).toEqual([]);
@@ -150,18 +150,6 @@ describe('a file', () => {
 
   test('whose read fails is refused', async () => {
     await expect(openByteSource('/proc/self/mem')).rejects.toThrow(FileError);
-  });
-
-  test.each([
-    ['PAR1....', 'a Parquet file'],
-    ['ARROW1\0\0', 'an Arrow file'],
-    ['PK\x03\x04....', 'a zip archive'],
-    ['PK\x05\x06....', 'an empty zip archive'],
-    [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0]), 'zstd-compressed'],
-  ])('that begins with %j is refused by content', async (content, what) => {
-    const failure = openByteSource(file(content, 'rows.jsonl'));
-    await expect(failure).rejects.toThrow(InputError);
-    await expect(failure).rejects.toThrow(`rows.jsonl: this is ${what}`);
   });
 });
 
@@ -268,7 +256,7 @@ describe('gzip', () => {
     mockStdin(content, size);
     const source = await openByteSource('-', { spoolFolder });
     try {
-      expect(source.compression).toBe(true);
+      expect(source.compression).toBe('gzip');
       return await collect(source);
     } finally {
       await source.close();

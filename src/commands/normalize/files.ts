@@ -12,7 +12,10 @@ const naturally = new Intl.Collator('en', { numeric: true }).compare;
 const DATA_FILE = /\.(jsonl|ndjson|json|parquet|arrow|arrows|feather|ipc|pt)(\.gz|\.zst)?$/i;
 
 /** Files in the order given, those of a directory in the order of the numbers in their names. */
-export function expandInputs(paths: readonly string[]): { files: string[]; passedOver: string[]; hasFolder: boolean } {
+export function expandInputs(
+  paths: readonly string[],
+  passesOver: readonly string[] = [],
+): { files: string[]; passedOver: string[]; hasFolder: boolean } {
   const files: string[] = [];
   const passedOver: string[] = [];
   let hasFolder = false;
@@ -24,7 +27,8 @@ export function expandInputs(paths: readonly string[]): { files: string[]; passe
     hasFolder = true;
     const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => !name.startsWith('.'));
     const names = entries.map(({ name }) => name).sort(naturally);
-    const data = names.filter((name) => DATA_FILE.test(name) && !isDirectory(join(path, name)));
+    const hasRows = (name: string) => DATA_FILE.test(name) && !passesOver.includes(name);
+    const data = names.filter((name) => hasRows(name) && !isDirectory(join(path, name)));
     if (data.length === 0) throw new UsageError(`${path}: no files with rows in this directory`);
     files.push(...data.map((name) => join(path, name)));
     passedOver.push(...names.filter((name) => !data.includes(name)).map((name) => join(path, name)));

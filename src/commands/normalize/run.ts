@@ -48,9 +48,9 @@ export async function runBatch(files: readonly BatchFile[], settings: RunSetting
   const inputs: Input[] = [];
   const outputs: Output[] = [];
   try {
-    for (const { file } of files) inputs.push(await openInput(file, settings));
     // Opened before any work, so that a folder that is not there costs no time.
     for (const { output } of files) outputs.push(await openOutput(output));
+    for (const { file } of files) inputs.push(await openInput(file, settings));
     return await normalizeInputs(files, inputs, outputs, settings);
   } catch (error) {
     for (const output of outputs) await output.abort();

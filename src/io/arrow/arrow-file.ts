@@ -58,7 +58,7 @@ export interface ArrowFile {
 const FILE_MAGIC = 'ARROW1';
 const FEATHER_V1_MAGIC = 'FEA1';
 /** The magic, padded to 8 bytes. */
-export const FILE_HEAD_BYTES = 8;
+const FILE_HEAD_BYTES = 8;
 /** The footer's length and the magic. */
 const FILE_TAIL_BYTES = 10;
 const BLOCK_BYTES = 24;
@@ -175,6 +175,8 @@ function readBlock(file: RandomAccessFile, block: Block, limit: number, what: st
 /** Rows that may go without a byte of their own: columns of nulls have none. */
 const FREE_ROWS = 1 << 24;
 const BITS_PER_BYTE = 8;
+/** What the format asks of those who want to be read by everyone. */
+const MOST_ROWS_OF_BATCH = 2 ** 31 - 1;
 
 /** Takes the messages one by one. */
 class Collector {
@@ -200,6 +202,8 @@ class Collector {
 
   addBatch({ flat, header, start, bodyStart, end }: Message): void {
     const rowCount = header.safeInteger(RecordBatchSlot.length, 'its row count');
+    if (rowCount > MOST_ROWS_OF_BATCH)
+      throw flat.malformed(`it has ${rowCount} rows, expected ${MOST_ROWS_OF_BATCH} or fewer`);
     const ratio = this.#noteCodec(header);
     this.#batches.push({ rowCount, firstRow: this.#rowCount, start, bodyStart, end });
     this.#rowCount += rowCount;

@@ -7,7 +7,7 @@ import { GrowingVector } from './growing-vector.ts';
 import { fieldPresence, readLeaf } from './leaves.ts';
 import { readMessage } from './message.ts';
 import { gather } from './presence.ts';
-import { RecordBatch } from './record-batch.ts';
+import { allocate, RecordBatch } from './record-batch.ts';
 import { type ArrowField, type FieldDictionary, layoutOf } from './schema.ts';
 import { DictionaryBatchSlot } from './slots.ts';
 import { integersOf } from './values.ts';
@@ -51,7 +51,7 @@ export function readEncoded(
   }
   // A column of nulls alone may go without a dictionary.
   const values = dictionary?.vector() ?? readLeaf(batch, encoding.values, 0, 0, null, name);
-  return gather(values, rows, present);
+  return allocate(count, batch.place, () => gather(values, rows, present));
 }
 
 function readIndices(
@@ -68,10 +68,11 @@ function readIndices(
     (start + count) * width,
     `indices of ${field.name}`,
   );
-  const indices = integersOf(bytes, indexBits, indexSigned);
+  const indices = integersOf(bytes, indexBits, indexSigned, batch.place);
   // Past 2^53 an index is rounded, but stays as far out of range.
-  if (indices instanceof BigInt64Array || indices instanceof BigUint64Array) return Float64Array.from(indices, Number);
-  return indices.slice();
+  if (indices instanceof BigInt64Array || indices instanceof BigUint64Array)
+    return allocate(count, batch.place, () => Float64Array.from(indices, Number));
+  return allocate(count, batch.place, () => indices.slice());
 }
 
 /** null where no message has brought the dictionary. */
@@ -123,5 +124,6 @@ function appendMessage(
   const data = message?.header.table(DictionaryBatchSlot.data);
   if (message === null || data === null || data === undefined) throw new InputError(`${place} is not there any more`);
   const batch = new RecordBatch(file, message, data, layoutOf(encoding.values, arrow.metadataVersion), place);
-  values.append(readLeaf(batch, encoding.values, 0, batch.rowCount, null, name), batch.rowCount);
+  const added = readLeaf(batch, encoding.values, 0, batch.rowCount, null, name);
+  allocate(batch.rowCount, place, () => values.append(added, batch.rowCount));
 }

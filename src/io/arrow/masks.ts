@@ -3,7 +3,7 @@ import { InputError } from '../../errors.ts';
 import type { MaskVector, Presence } from '../vectors.ts';
 import { BitCounter, type EntryCounter, entryCounter } from './mask-entries.ts';
 import { readExtents } from './offsets.ts';
-import type { RecordBatch } from './record-batch.ts';
+import { allocate, type RecordBatch } from './record-batch.ts';
 import type { ArrowField } from './schema.ts';
 import { TypeId } from './slots.ts';
 import { typeName } from './types.ts';
@@ -22,8 +22,8 @@ export function readMasks(
 ): MaskVector {
   const { starts, ends } = readExtents(batch, field, start, count);
   const entries = new Entries(batch, field, count === 0 ? 0 : ends[count - 1], name);
-  const ones = new Uint32Array(count);
-  const lengths = new Uint32Array(count);
+  const ones = allocate(count, batch.place, (length) => new Uint32Array(length));
+  const lengths = allocate(count, batch.place, (length) => new Uint32Array(length));
   let invalid: MaskVector['invalid'] = null;
   for (let row = 0; row < count; row++) {
     if (present !== null && present[row] === 0) continue;

@@ -93,7 +93,8 @@ function readPositions(
   const width = isLarge ? 8 : 4;
   const bytes = batch.bytes(buffer, start * width, (start + count) * width, what);
   // Copied where the bytes are shared, as views are changed.
-  if (!isLarge) return new Int32Array(bytes.buffer, bytes.byteOffset, count).slice();
+  if (!isLarge)
+    return allocate(count, batch.place, () => new Int32Array(bytes.buffer, bytes.byteOffset, count).slice());
   const halves = new Int32Array(bytes.buffer, bytes.byteOffset, 2 * count);
   const positions = allocate(count, batch.place, (length) => new Float64Array(length));
   for (let i = 0; i < count; i++) positions[i] = (halves[2 * i] >>> 0) + halves[2 * i + 1] * 2 ** 32;

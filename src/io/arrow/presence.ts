@@ -1,6 +1,6 @@
 /** Validity bitmaps as one byte a row, and vectors whose rows are rearranged. */
 import type { Presence, Vector } from '../vectors.ts';
-import type { RecordBatch } from './record-batch.ts';
+import { allocate, type RecordBatch } from './record-batch.ts';
 import type { ArrowField } from './schema.ts';
 
 /** Which of the rows [start..start + count) of a field are not null; its first buffer must be a validity bitmap. */
@@ -14,7 +14,7 @@ export function readPresence(batch: RecordBatch, field: ArrowField, start: numbe
 export function readBits(batch: RecordBatch, buffer: number, start: number, count: number, what: string): Uint8Array {
   const firstByte = Math.floor(start / 8);
   const packed = batch.bytes(buffer, firstByte, Math.ceil((start + count) / 8), what);
-  const bits = new Uint8Array(count);
+  const bits = allocate(count, batch.place, (length) => new Uint8Array(length));
   let bit = start - 8 * firstByte;
   for (let i = 0; i < count; i++, bit++) bits[i] = (packed[bit >>> 3] >>> (bit & 7)) & 1;
   return bits;

@@ -82,7 +82,8 @@ function readSingleEntries(reading: Reading, depth: number, start: number, count
   const entryCount = count === 0 ? 0 : extents.ends[count - 1] - first;
   if (isDense && present === null) return readChain(reading, depth + 1, first, count, null);
   const wanted = entriesIn(extents, first, entryCount, present, batch);
-  return gather(readChain(reading, depth + 1, first, entryCount, wanted), rows, present);
+  const entries = readChain(reading, depth + 1, first, entryCount, wanted);
+  return allocate(count, batch.place, () => gather(entries, rows, present));
 }
 
 /** Which entries belong to a row that is there. */

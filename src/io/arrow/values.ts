@@ -13,24 +13,29 @@ export function readIntegers(
   present: Presence,
 ): IntegerVector {
   const { bits, isSigned } = field.parameters;
-  const values = integersOf(readValueBytes(batch, field, start, count, bits / 8), bits, isSigned);
+  const values = integersOf(readValueBytes(batch, field, start, count, bits / 8), bits, isSigned, batch.place);
   clearAbsent(values, present);
   return { kind: 'integers', values, present };
 }
 
-/** Integers as wide as they are kept: 32 or 64 bits. */
-export function integersOf(bytes: Uint8Array, bits: number, isSigned: boolean): IntegerVector['values'] {
-  const { buffer, byteOffset, byteLength } = bytes;
+/** Integers as wide as they are kept: 32 or 64 bits. Where that is how they are stored, the memory is shared. */
+export function integersOf(
+  { buffer, byteOffset, byteLength }: Uint8Array,
+  bits: number,
+  isSigned: boolean,
+  place: string,
+): IntegerVector['values'] {
   const count = (8 * byteLength) / bits;
   if (bits === 64)
     return isSigned ? new BigInt64Array(buffer, byteOffset, count) : new BigUint64Array(buffer, byteOffset, count);
   if (bits === 32)
     return isSigned ? new Int32Array(buffer, byteOffset, count) : new Uint32Array(buffer, byteOffset, count);
-  if (bits === 16)
-    return isSigned
-      ? Int32Array.from(new Int16Array(buffer, byteOffset, count))
-      : Uint32Array.from(new Uint16Array(buffer, byteOffset, count));
-  return isSigned ? Int32Array.from(new Int8Array(buffer, byteOffset, count)) : Uint32Array.from(bytes);
+  return allocate(count, place, () => {
+    if (isSigned && bits === 16) return new Int32Array(new Int16Array(buffer, byteOffset, count));
+    if (isSigned) return new Int32Array(new Int8Array(buffer, byteOffset, count));
+    if (bits === 16) return new Uint32Array(new Uint16Array(buffer, byteOffset, count));
+    return new Uint32Array(new Uint8Array(buffer, byteOffset, count));
+  });
 }
 
 /** Rows [start..start + count) of a float field. */

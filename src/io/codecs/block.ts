@@ -19,15 +19,23 @@ let uncompressSnappy: ((input: Uint8Array, outputLength: number) => Uint8Array) 
 
 /** Loads what the codecs need; to be awaited before the first block of such a codec. */
 export async function prepareBlockCodecs(codecs: readonly BlockCodec[]): Promise<void> {
-  if (codecs.includes('zstd') && !zstd) {
-    const loaded = await import('@bokuweb/zstd-wasm');
-    await loaded.init();
-    zstd = loaded;
+  // The promise is kept, not the module: two initializations at once break the decoder.
+  if (codecs.includes('zstd')) {
+    loadingZstd ??= loadZstd();
+    zstd = await loadingZstd;
   }
   if (codecs.includes('snappy') && !snappy) {
     snappy = await import('hysnappy');
     uncompressSnappy = snappy.snappyUncompressor();
   }
+}
+
+let loadingZstd: Promise<Zstd> | null = null;
+
+async function loadZstd(): Promise<Zstd> {
+  const loaded = await import('@bokuweb/zstd-wasm');
+  await loaded.init();
+  return loaded;
 }
 
 /** @throws InputError where the bytes are corrupt or do not have exactly that length */

@@ -5,7 +5,17 @@ import type { RewardSource } from '../layouts/layout.ts';
 import { numberFromText } from '../layouts/number-text.ts';
 import type { RecordCells } from './cells.ts';
 import type { CellOf } from './id-reader.ts';
-import { compileFields, EntrySpans, excerpt, FieldSpans, type Fields, Kind, ScanError, scanObject } from './scan.ts';
+import {
+  compileFields,
+  EntrySpans,
+  excerpt,
+  FieldSpans,
+  type Fields,
+  Kind,
+  kindOfValue,
+  ScanError,
+  scanObject,
+} from './scan.ts';
 import { decodeString, parseNumber } from './values.ts';
 
 const ROWS_SEARCHED_FOR_KEYS = 100;
@@ -82,6 +92,8 @@ export class RewardReader {
     for (let i = 0; i < this.#members.count; i++) {
       const from = this.#members.start[i];
       const to = this.#members.end[i];
+      // What was not scored counts nothing.
+      if (kindOfValue(bytes, from, to) === Kind.null) continue;
       scanObject(bytes, from, to, SCORE, this.#score);
       const part = (field: number) =>
         this.#value(
@@ -92,10 +104,6 @@ export class RewardReader {
           this.#score.end[field],
         );
       sum += part(0) * (this.#score.kind[1] === Kind.absent ? 1 : part(1));
-    }
-    if (this.#members.count === 0) {
-      this.found = `${name} without scores`;
-      return Number.NaN;
     }
     return this.#finite(sum);
   }

@@ -16,6 +16,8 @@ export interface Preset {
   readonly document?: true;
   /** The files of a directory are one batch. */
   readonly oneBatch?: true;
+  /** Files beside those with rows, which a directory also holds. */
+  readonly passesOver?: readonly string[];
   /** Fields come from a second file, by this column of both. */
   readonly joinedOn?: string;
   /** Fields that a user may turn on with `--map`, and what they mean. */
@@ -150,6 +152,7 @@ export const PRESETS: readonly Preset[] = [
     },
     document: true,
     oneBatch: true,
+    passesOver: ['batch_summary.json'],
     notes: 'A prompt group lies in several files: a directory is one batch.',
   },
   {

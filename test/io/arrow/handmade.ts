@@ -64,6 +64,17 @@ export function batch(content: HandmadeBatch): Uint8Array {
   return message(HeaderType.recordBatch, batchTable(content), content.buffers);
 }
 
+/** A stream of one batch; what is not said is a column "a" of 1 and 2. */
+export function ints(content: Partial<HandmadeBatch>, fields: readonly FlatNode[] = [int('a')]): Uint8Array {
+  return stream(schema(fields), batch({ ...TWO_INTS, ...content }));
+}
+
+export const TWO_INTS: HandmadeBatch = {
+  rowCount: 2,
+  nodes: [2, 0],
+  buffers: [new Uint8Array(0), BigInt64Array.of(1n, 2n)],
+};
+
 export function dictionary(id: number, content: HandmadeBatch, isDelta = false): Uint8Array {
   const header = table(int64(id), offset(batchTable(content)), int8(isDelta ? 1 : 0));
   return message(HeaderType.dictionaryBatch, header, content.buffers);

@@ -1,5 +1,6 @@
 /** Fixtures of the Arrow tests, in memory, and vectors as the plain rows that expected.json has. */
 import { readFileSync } from 'node:fs';
+import { InputError } from '../../../src/errors.ts';
 import { type ArrowFile, openArrow } from '../../../src/io/arrow/arrow-file.ts';
 import { readVectors } from '../../../src/io/arrow/read-vectors.ts';
 import { prepareBlockCodecs } from '../../../src/io/codecs/block.ts';
@@ -108,4 +109,26 @@ export function rawReward(row: number): number {
 
 export function advantage(row: number): number {
   return Math.fround(row / 7);
+}
+
+/** The message of the InputError that reading ends in. */
+export async function errorOf(bytes: Uint8Array, name: string, as: 'value' | 'mask' = 'value'): Promise<string> {
+  try {
+    await readColumn(bytes, { path: name.split('.'), as });
+  } catch (error) {
+    if (error instanceof InputError) return error.message;
+    throw error;
+  }
+  return 'no error';
+}
+
+/** The message of the InputError that opening ends in. */
+export function openingError(bytes: Uint8Array): string {
+  try {
+    openArrow(memoryFile(bytes));
+  } catch (error) {
+    if (error instanceof InputError) return error.message;
+    throw error;
+  }
+  return 'no error';
 }
