@@ -16,7 +16,7 @@ export interface RowResults {
 }
 
 /** Portions that may be done or under way and not yet written, for each thread. */
-const AHEAD = 2;
+const AHEAD = 1;
 
 /** @throws FileError where the input changed since it was read */
 export async function writeInputRows(

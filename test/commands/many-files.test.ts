@@ -158,3 +158,25 @@ describe('batches inside a file', () => {
     expect((await runCli(['presets', 'nobody'])).status).toBe(2);
   });
 });
+
+test('a file of several portions gives the same bytes on one thread and on several', async () => {
+  const path = join(folder, 'large.jsonl');
+  const text = 'x'.repeat(50_000);
+  const lines = Array.from(
+    { length: 900 },
+    (_, i) => `{"group_index": ${i >> 3}, "index": ${i}, "reward": ${i % 7}, "text": "${text}"}\n`,
+  );
+  writeFileSync(path, lines.join(''));
+  const [one, three] = [join(folder, 'one.jsonl'), join(folder, 'three.jsonl')];
+  await runCli(['normalize', path, '-o', one, '--threads', '1']);
+  const run = await runCli(['normalize', path, '-o', three, '--threads', '3']);
+  expect(run.status).toBe(0);
+  const output = readFileSync(one);
+  expect(readFileSync(three).equals(output)).toBe(true);
+  const rows = output.toString().trimEnd().split('\n');
+  expect(rows.length).toBe(900);
+  for (const [i, row] of rows.entries()) {
+    expect(row.startsWith(lines[i].slice(0, -2))).toBe(true);
+    expect(JSON.parse(row).raw_reward).toBe(i % 7);
+  }
+});

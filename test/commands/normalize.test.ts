@@ -136,11 +136,11 @@ describe('files', () => {
 
   test.each([
     ['a missing file', ['nowhere.jsonl'], 74, /nowhere\.jsonl.*no such file/],
-    ['a folder without rows', ['.'], 2, /no files with rows/],
+    ['a folder without --out-dir', ['.'], 2, /need --out-dir/],
     ['an output folder that is not there', ['IN', '-o', 'no/where.jsonl'], 74, /no\/where\.jsonl.*no such file/],
     ['an output that is a folder', ['IN', '-o', '.'], 74, /is a directory/],
     ['a summary that cannot be written', ['IN', '--summary', 'no/where.json'], 74, /no\/where\.json/],
-  ])('%s is a failed read or write', async (_, args, status, message) => {
+  ])('%s is refused', async (_, args, status, message) => {
     const run = await runCli(['normalize', ...args.map((arg) => (arg === 'IN' ? file(PAIR) : arg))], { cwd: folder });
     expect(run.stderr).toMatch(message);
     expect(run.status).toBe(status);

@@ -57,7 +57,7 @@ async function* readFrame(
   push(header);
   let length = 0;
   for (let isLast = false; !isLast; ) {
-    const head = (await input.take(BLOCK_HEADER_BYTES, place)).slice();
+    const head = Uint8Array.from(await input.take(BLOCK_HEADER_BYTES, place));
     const word = head[0] | (head[1] << 8) | (head[2] << 16);
     isLast = (word & 1) === 1;
     const type = (word >> 1) & 3;

@@ -16,6 +16,8 @@ export interface LineValues {
 }
 
 const PIECE_BYTES = 4 << 20;
+/** A line more than a piece. */
+const SLACK_BYTES = 1 << 18;
 
 /** @throws FileError where the portion no longer has the rows that were read */
 export function augmentLines(
@@ -26,13 +28,13 @@ export function augmentLines(
 ): void {
   const file = openRandomAccess(portion.path, portion.name);
   try {
-    const augmenter = new LineAugmenter(portion.name, values, fields);
+    const augmenter = new LineAugmenter(portion.name, values, fields, PIECE_BYTES + SLACK_BYTES);
     forEachLineInRange(file, portion, portion.maxLine, (bytes, start, end, line) => {
       augmenter.visit(bytes, start, end, line);
-      if (augmenter.lines.length >= PIECE_BYTES) emit(augmenter.take());
+      if (augmenter.lines.length >= PIECE_BYTES) emit(augmenter.lines.take());
     });
     augmenter.requireAllRows();
-    if (augmenter.lines.length > 0) emit(augmenter.take());
+    if (augmenter.lines.length > 0) emit(augmenter.lines.take());
   } finally {
     file.close();
   }
@@ -40,7 +42,7 @@ export function augmentLines(
 
 /** Adds the values of row after row to line after line. */
 export class LineAugmenter {
-  readonly lines = new LineBuffer();
+  readonly lines: LineBuffer;
   readonly #name: string;
   readonly #values: LineValues;
   readonly #suffixOf: (values: readonly string[]) => string;
@@ -48,7 +50,9 @@ export class LineAugmenter {
   readonly #spans: FieldSpans | undefined;
   #row = 0;
 
-  constructor(name: string, values: LineValues, { advantage, rawReward, overwrite }: OutputFields) {
+  /** @param capacity bytes of lines that are collected before they are taken */
+  constructor(name: string, values: LineValues, { advantage, rawReward, overwrite }: OutputFields, capacity?: number) {
+    this.lines = new LineBuffer(capacity);
     this.#name = name;
     this.#values = values;
     this.#suffixOf = compileSuffix([rawReward, advantage]);
@@ -64,13 +68,6 @@ export class LineAugmenter {
     if (this.#replaced && this.#spans) scanObject(bytes, start, end, this.#replaced, this.#spans);
     augmentLine(bytes, start, end, suffix, this.lines, this.#spans);
   };
-
-  /** The lines so far, as bytes of their own. */
-  take(): Uint8Array {
-    const taken = this.lines.bytes.slice();
-    this.lines.clear();
-    return taken;
-  }
 
   requireAllRows(): void {
     if (this.#row !== this.#values.advantages.length) throw new FileError(`${this.#name}: shrank while it was read`);

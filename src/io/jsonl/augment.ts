@@ -6,7 +6,7 @@ export class LineBuffer {
   #storage: Buffer;
 
   constructor(capacity = 1 << 16) {
-    this.#storage = Buffer.allocUnsafe(capacity);
+    this.#storage = Buffer.allocUnsafeSlow(capacity);
   }
 
   /** What was appended; valid until the next append or clear. */
@@ -43,10 +43,18 @@ export class LineBuffer {
     this.length = 0;
   }
 
+  /** What was appended, for good: the memory is the receiver's, who may give it to another thread. */
+  take(): Uint8Array {
+    const taken = this.bytes;
+    this.#storage = Buffer.allocUnsafeSlow(this.#storage.length);
+    this.length = 0;
+    return taken;
+  }
+
   #reserve(byteLength: number): void {
     const needed = this.length + byteLength;
     if (needed <= this.#storage.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(2 * this.#storage.length, needed));
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#storage.length, needed));
     larger.set(this.#storage.subarray(0, this.length));
     this.#storage = larger;
   }

@@ -108,3 +108,12 @@ describe('any object', () => {
     );
   });
 });
+
+test('what is taken from a line buffer stays as it was when the buffer is used again', () => {
+  const lines = new LineBuffer(4);
+  lines.appendText('first line, longer than the buffer');
+  const taken = lines.take();
+  lines.appendText('second line, over the same memory?');
+  expect(Buffer.from(taken).toString()).toBe('first line, longer than the buffer');
+  expect(Buffer.from(lines.bytes).toString()).toBe('second line, over the same memory?');
+});
