@@ -31,7 +31,7 @@ async function parseLines(input: string, output: string): Promise<void> {
     const value = groups.get(group_index)!.get(rollout_id)!.reward;
     const advantage = Math.fround((value - mean) / (deviation + 1e-6));
     const added = `, "raw_reward": ${reward}, "advantage": ${advantage}}\n`;
-    if (!out.write(line.slice(0, -1) + added)) await new Promise((resolve) => out.once('drain', resolve));
+    if (!out.write(line.slice(0, -1) + added)) await new Promise<void>((resolve) => out.once('drain', () => resolve()));
   }
   await new Promise<void>((resolve) => out.end(() => resolve()));
 }
