@@ -124,6 +124,14 @@ describe('batches inside a file', () => {
     expect(advantages.map(Math.sign)).toEqual([-1, -1, 1, 1]);
   });
 
+  test('--batch-by needs its column in every row', async () => {
+    const input = filesIn({ 'a.jsonl': `${steps.join('')}{"reward": 1}\n` });
+    const run = await runCli(['normalize', join(input, 'a.jsonl'), '--batch-by', 'step']);
+    expect([run.status, run.stderr]).toEqual([3, expect.stringMatching(/line 5: has no step/)]);
+    const none = await runCli(['normalize', join(input, 'a.jsonl'), '--batch-by', 'epoch']);
+    expect([none.status, none.stderr]).toEqual([3, expect.stringMatching(/line 1: has no epoch/)]);
+  });
+
   test('--map takes fields from other columns, joined ids from several', async () => {
     const lines = steps.map((line) => line.replace('reward', 'score'));
     const input = filesIn({ 'a.jsonl': lines.join('') });

@@ -236,6 +236,7 @@ describe('usage', () => {
     [['--map', 'reward'], /field=column/],
     [['--map', 'prize=reward'], /unknown field 'prize'/],
     [['--join', 'x'], /needs --on/],
+    [['--from', 'miles-columns'], /needs --join/],
     [['--batch-by', 'step', '--prompt-group-sizes', '1'], /for one batch/],
   ])('%j is refused before anything is read', async (args, message) => {
     const run = await runCli(['normalize', ...args], { input: 'no rows at all' });

@@ -14,6 +14,7 @@ import { writeInputRows } from '../../io/write-input-rows.ts';
 import type { NormalizeOptions } from '../../options.ts';
 import type { Report } from '../../report.ts';
 import { type AssembledBatch, Assembler } from '../../samples/assembler.ts';
+import { NO_ID } from '../../samples/ids.ts';
 import { joinBatches } from '../../samples/join.ts';
 import { Places } from '../../samples/places.ts';
 import { splitByCode } from '../../samples/split.ts';
@@ -141,6 +142,7 @@ async function readBatch(inputs: readonly Input[], settings: RunSettings): Promi
     ranges.push(await readInput(input, options, assembler, pool, (bytes) => progress.advance(bytes, 'reading')));
   }
   const batch = finish(assembler, inputs[0], join !== undefined);
+  if (layout.batch) requireBatches(batch, layout.batch.parts.map(({ column }) => column.text).join('+'));
   if (batch.facts.rewardsFromText > 0)
     warnings.push(`${batch.facts.rewardsFromText} rewards were text and are read as the numbers that they spell`);
   if (!join) return { batch, ranges, warnings };
@@ -164,6 +166,14 @@ function finish(assembler: Assembler, input: Input, rewardsMayLack: boolean): As
   throw new InputError(
     `${input.name}: no row has a reward${fields}: --from names another layout (rollnorm presets lists them), --map reward=COLUMN another column`,
   );
+}
+
+/** @throws InputError naming the first row that is of no batch */
+function requireBatches({ columns, side }: AssembledBatch, name: string): void {
+  if (columns.rowCount === 0) return;
+  const row = side.batchCodes ? side.batchCodes.indexOf(NO_ID) : 0;
+  if (row >= 0)
+    throw new InputError(`${columns.place(row)}: has no ${name}, by which batches are told apart (--batch-by)`);
 }
 
 async function readJoined(

@@ -82,6 +82,8 @@ function splitMap(text: string): [PresetField, string] {
 function requireOptions(preset: Preset, request: LayoutRequest, groupsAreMapped: boolean): void {
   if (preset.consecutive && request.groupSize === undefined && !groupsAreMapped)
     throw new UsageError(`--from ${preset.name} needs --group-size: its groups are runs of so many rows`);
+  if (preset.joinedOn && request.key === undefined)
+    throw new UsageError(`--from ${preset.name} needs --join: the file has neither groups nor rewards`);
   if (preset.rewardColumns && request.rewardColumns === undefined && !request.map?.some((map) => /^reward=/.test(map)))
     throw new UsageError(
       `--from ${preset.name} needs --reward-columns NAME=WEIGHT,...: the weights are not in the file`,
