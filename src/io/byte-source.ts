@@ -1,8 +1,10 @@
 /** A source of bytes that can be read more than once: a file, or a stream spooled to a private file while first read. */
 import { tmpdir } from 'node:os';
+import { InputError } from '../errors.ts';
 import { GZIP_MAGIC, gunzip } from './codecs/gunzip.ts';
-import { unzstd } from './codecs/unzstd.ts';
-import { openStoredBytes } from './stored-bytes.ts';
+import { beginsAsZstd, unzstd } from './codecs/unzstd.ts';
+import { SNIFFED_BYTES, sniffFormat } from './format.ts';
+import { openStoredBytes, type StoredBytes } from './stored-bytes.ts';
 
 export interface ByteSource {
   /** The name for messages: the path as given, `stdin` for `-`. */
@@ -29,28 +31,66 @@ export interface ByteSourceOptions {
 export async function openByteSource(nameOrDash: string, options: ByteSourceOptions = {}): Promise<ByteSource> {
   const stored = await openStoredBytes(nameOrDash, options.spoolFolder ?? tmpdir());
   try {
-    const head = await stored.head(HEAD_LENGTH);
-    const compression = startsWith(head, GZIP_MAGIC) ? 'gzip' : startsWith(head, ZSTD_MAGIC_BYTES) ? 'zstd' : 'none';
-    const decompress = { none: null, gzip: gunzip, zstd: unzstd }[compression];
-    return {
-      name: stored.name,
-      get byteLength() {
-        return stored.byteLength;
-      },
-      compression,
-      chunks: () => (decompress ? decompress(stored.chunks(), stored.name) : stored.chunks()),
-      localPath: () => stored.localPath(),
-      close: () => stored.close(),
-    };
+    const compression = compressionOf(await stored.head(HEAD_LENGTH));
+    const chunks = () => DECOMPRESS[compression](stored.chunks(), stored.name);
+    if (compression !== 'none') refuseOtherThanLines(await headOf(chunks()), compression, stored.name);
+    return sourceOf(stored, compression, chunks);
   } catch (error) {
     await stored.close();
     throw error;
   }
 }
 
-const HEAD_LENGTH = 6;
-const ZSTD_MAGIC_BYTES = [0x28, 0xb5, 0x2f, 0xfd];
+type Compression = ByteSource['compression'];
+type Chunks = AsyncGenerator<Uint8Array, void, undefined>;
 
-function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
-  return bytes.length >= magic.length && magic.every((byte, i) => bytes[i] === byte);
+const DECOMPRESS: Readonly<Record<Compression, (chunks: Chunks, name: string) => Chunks>> = {
+  none: (chunks) => chunks,
+  gzip: gunzip,
+  zstd: unzstd,
+};
+
+const HEAD_LENGTH = 4;
+
+function compressionOf(head: Uint8Array): Compression {
+  if (GZIP_MAGIC.every((byte, i) => head[i] === byte)) return 'gzip';
+  return beginsAsZstd(head) ? 'zstd' : 'none';
+}
+
+function sourceOf(stored: StoredBytes, compression: Compression, chunks: () => Chunks): ByteSource {
+  return {
+    name: stored.name,
+    get byteLength() {
+      return stored.byteLength;
+    },
+    compression,
+    chunks,
+    localPath: () => stored.localPath(),
+    close: () => stored.close(),
+  };
+}
+
+async function headOf(chunks: Chunks): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    pieces.push(Uint8Array.from(chunk.subarray(0, SNIFFED_BYTES - length)));
+    length += chunk.length;
+    if (length >= SNIFFED_BYTES) break;
+  }
+  return Buffer.concat(pieces);
+}
+
+const CONTAINERS = { parquet: 'a Parquet file', arrow: 'an Arrow file', torch: 'a torch file or a zip archive' };
+
+/** Files that are read at positions cannot be read inside a compressed one. */
+function refuseOtherThanLines(head: Uint8Array, compression: Compression, name: string): void {
+  const place = `${name}: inside ${compression}`;
+  try {
+    const format = sniffFormat(head);
+    if (format !== 'jsonl')
+      throw new InputError(`this is ${CONTAINERS[format]}, which is only read as it is: decompress it first`);
+  } catch (error) {
+    throw new InputError(`${place}: ${(error as Error).message}`, { cause: error });
+  }
 }

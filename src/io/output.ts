@@ -7,7 +7,7 @@ import { isatty } from 'node:tty';
 import { promisify } from 'node:util';
 import { createGzip } from 'node:zlib';
 import { FileError } from '../errors.ts';
-import { compressBlock, prepareBlockCodecs } from './codecs/block.ts';
+import { loadZstdEncoder, toZstdFrame } from './codecs/zstd-encoder.ts';
 import { createTemporaryFile, fileError, forgetTemporaryFile, removeTemporaryFile } from './temporary-files.ts';
 
 export interface OutputOptions {
@@ -34,7 +34,7 @@ export async function openOutput(pathOrDash: string, options: OutputOptions = {}
   const compress = options.compress ?? COMPRESSION_OF_ENDING[extname(pathOrDash).toLowerCase()] ?? 'none';
   if (compress === 'none') return new BufferedOutput(target, target);
   if (compress === 'gzip') return new BufferedOutput(target, new GzipSink(target));
-  await prepareBlockCodecs(['zstd']);
+  await loadZstdEncoder();
   return new BufferedOutput(target, new ZstdSink(target));
 }
 
@@ -192,7 +192,7 @@ class ZstdSink implements Sink {
   }
 
   async #writeFrame(): Promise<void> {
-    const frame = compressBlock('zstd', this.#bytes.subarray(0, this.#length));
+    const frame = toZstdFrame(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
     this.#isEmpty = false;
     await this.#target.write(frame);

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,9 +18,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FileError, InputError } from '../../src/errors.ts';
 import { type ByteSource, openByteSource } from '../../src/io/byte-source.ts';
+import { loadZstdEncoder, toZstdFrame } from '../../src/io/codecs/zstd-encoder.ts';
 import { removeTemporaryFiles } from '../../src/io/temporary-files.ts';
 import { asNobody } from '../support/as-nobody.ts';
 
@@ -360,5 +362,85 @@ describe('gzip', () => {
       break;
     }
     await source.close();
+  });
+});
+
+describe('zstd', () => {
+  beforeAll(loadZstdEncoder);
+
+  test('frames of a file or a stream give the plain bytes', async () => {
+    const content = noise(3_000_000);
+    const stored = Buffer.concat([
+      toZstdFrame(content.subarray(0, 1_000_000)),
+      toZstdFrame(content.subarray(1_000_000)),
+    ]);
+    const source = await openByteSource(file(stored));
+    expect(source).toMatchObject({ byteLength: stored.length, compression: 'zstd' });
+    await source.close();
+    expect((await readTwice(file(stored))).equals(content)).toBe(true);
+    mockStdin(stored, 1000);
+    expect((await readTwice('-')).equals(content)).toBe(true);
+    expect(readdirSync(spoolFolder)).toEqual([]);
+  });
+
+  test('names the file, and is recognized by content alone', async () => {
+    const path = file(toZstdFrame(Buffer.from('{}\n')), 'rows.jsonl');
+    expect((await readTwice(path)).toString()).toBe('{}\n');
+    const failure = readTwice(file(toZstdFrame(Buffer.from('{}\n')).subarray(0, 10)));
+    await expect(failure).rejects.toThrow(`${path}: zstd frame 1: is cut off`);
+    expect((await readTwice(file('plain', 'rows.jsonl.zst'))).toString()).toBe('plain');
+  });
+});
+
+describe('where the bytes are', () => {
+  test('is the path of a file', async () => {
+    const path = file(gzipSync('{}\n'));
+    const source = await openByteSource(path);
+    expect(await source.localPath()).toBe(path);
+    await source.close();
+    expect(statSync(path).isFile()).toBe(true);
+  });
+
+  test.each(['plain', 'gzip'])('is a complete copy of a stream until it is closed (%s)', async (kind) => {
+    const content = kind === 'gzip' ? gzipSync(noise(100_000)) : noise(100_000);
+    mockStdin(content, 1000);
+    const source = await openByteSource('-', { spoolFolder });
+    for await (const _ of source.chunks()) break;
+    const path = await source.localPath();
+    expect(readFileSync(path).equals(content)).toBe(true);
+    expect(source.byteLength).toBe(content.length);
+    expect((await collect(source)).equals(noise(100_000))).toBe(true);
+    await source.close();
+    expect(readdirSync(spoolFolder)).toEqual([]);
+  });
+});
+
+describe('other formats', () => {
+  beforeAll(loadZstdEncoder);
+  const compress = { gzip: gzipSync, zstd: toZstdFrame };
+
+  test.each(['PAR1....', 'ARROW1\0\0', 'PK\x03\x04....'])(
+    'that begin with %j are opened as they are',
+    async (content) => {
+      const source = await openByteSource(file(content));
+      expect(source.compression).toBe('none');
+      await source.close();
+    },
+  );
+
+  test.each<[string, string]>([
+    ['PAR1....', 'this is a Parquet file, which is only read as it is: decompress it first'],
+    ['ARROW1\0\0', 'this is an Arrow file, which is only read as it is: decompress it first'],
+    ['PK\x03\x04....', 'this is a torch file or a zip archive, which is only read as it is: decompress it first'],
+    ['BZh9....', 'this is compressed with bzip2'],
+    ['\x1f\x8b\x08....', 'this is compressed with gzip'],
+  ])('that begin with %j are refused inside a compressed file', async (content, what) => {
+    for (const kind of ['gzip', 'zstd'] as const) {
+      const path = file(compress[kind](Buffer.from(content, 'latin1')));
+      await expect(openByteSource(path)).rejects.toThrow(new InputError(`${path}: inside ${kind}: ${what}`));
+    }
+    mockStdin(gzipSync(Buffer.from(content, 'latin1')), 1);
+    await expect(openByteSource('-', { spoolFolder })).rejects.toThrow(`stdin: inside gzip: ${what}`);
+    expect(readdirSync(spoolFolder)).toEqual([]);
   });
 });

@@ -19,9 +19,13 @@ import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FileError } from '../../src/errors.ts';
+import { unzstd } from '../../src/io/codecs/unzstd.ts';
 import { type Output, openOutput } from '../../src/io/output.ts';
 import { removeTemporaryFiles } from '../../src/io/temporary-files.ts';
 import { asNobody } from '../support/as-nobody.ts';
+import { inChunks } from './codecs/support.ts';
+
+const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
 let folder: string;
 beforeEach(() => {
@@ -44,6 +48,18 @@ async function writeAll(output: Output, pieces: readonly Uint8Array[]): Promise<
   }
 }
 
+async function plainOf(name: string): Promise<Buffer> {
+  const stored = readFileSync(at(name));
+  if (name.endsWith('.gz')) return gunzipSync(stored);
+  return name.endsWith('.zst') ? unzstdAll(stored) : stored;
+}
+
+async function unzstdAll(stored: Uint8Array): Promise<Buffer> {
+  const plain: Uint8Array[] = [];
+  for await (const piece of unzstd(inChunks(stored), 'rows')) plain.push(piece);
+  return Buffer.concat(plain);
+}
+
 const pieces = (sizes: readonly number[]) => sizes.map((size, i) => new Uint8Array(size).fill(i));
 
 describe('a file', () => {
@@ -54,28 +70,45 @@ describe('a file', () => {
     ['a batch exactly', [1 << 20]],
     ['more than a batch', [5, (1 << 20) + 1, 7, 3_000_000, (1 << 20) - 8, 9]],
   ])('holds what was written: %s', async (_, sizes) => {
-    for (const name of ['rows.jsonl', 'rows.jsonl.gz']) {
+    const names = ['rows.jsonl', 'rows.jsonl.gz', 'rows.jsonl.zst'];
+    for (const name of names) {
       const output = await openOutput(at(name));
       await writeAll(output, pieces(sizes));
       await output.commit();
-      const stored = readFileSync(at(name));
-      const plain = name.endsWith('.gz') ? gunzipSync(stored) : stored;
-      expect(plain.equals(Buffer.concat(pieces(sizes)))).toBe(true);
+      expect((await plainOf(name)).equals(Buffer.concat(pieces(sizes)))).toBe(true);
     }
-    expect(readdirSync(folder).sort()).toEqual(['rows.jsonl', 'rows.jsonl.gz']);
+    expect(readdirSync(folder).sort()).toEqual(names);
   });
 
   test('is compressed as told, whatever its name', async () => {
     for (const [name, compress] of [
       ['rows', 'gzip'],
+      ['rows-2', 'zstd'],
       ['rows.gz', 'none'],
+      ['rows.zst', 'none'],
     ] as const) {
       const output = await openOutput(at(name), { compress });
       await output.write(Buffer.from('text'));
       await output.commit();
     }
     expect(gunzipSync(readFileSync(at('rows'))).toString()).toBe('text');
+    expect((await unzstdAll(readFileSync(at('rows-2')))).toString()).toBe('text');
     expect(readFileSync(at('rows.gz')).toString()).toBe('text');
+    expect(readFileSync(at('rows.zst')).toString()).toBe('text');
+  });
+
+  test('of zstd is made of frames, each with its length and a checksum', async () => {
+    const output = await openOutput(at('rows.ZST'));
+    await writeAll(output, [new Uint8Array(9_000_000)]);
+    await output.commit();
+    const stored = readFileSync(at('rows.ZST'));
+    const starts: number[] = [];
+    for (let from = stored.indexOf(ZSTD_MAGIC); from >= 0; from = stored.indexOf(ZSTD_MAGIC, from + 1))
+      starts.push(from);
+    // The content size in four bytes, a checksum; then 4 MiB, or the rest.
+    expect(starts.map((start) => stored[start + 4] & 0xc4)).toEqual([0x84, 0x84, 0x84]);
+    const sizes = starts.map((start) => stored.readUInt32LE(start + 5 + (stored[start + 4] & 0x20 ? 0 : 1)));
+    expect(sizes).toEqual([1 << 22, 1 << 22, 9_000_000 - (1 << 23)]);
   });
 
   test('appears only on commit', async () => {
@@ -91,7 +124,7 @@ describe('a file', () => {
     expect(readdirSync(folder)).toEqual(['rows']);
   });
 
-  test.each(['rows', 'rows.gz'])('%s leaves nothing when aborted, and what was there', async (name) => {
+  test.each(['rows', 'rows.gz', 'rows.zst'])('%s leaves nothing when aborted, and what was there', async (name) => {
     writeFileSync(at(name), 'old');
     const output = await openOutput(at(name));
     await output.write(Buffer.alloc(3_000_000));
@@ -175,7 +208,7 @@ describe('what is no regular file', () => {
   });
 
   test('a full device is a file error', async () => {
-    for (const compress of ['none', 'gzip'] as const) {
+    for (const compress of ['none', 'gzip', 'zstd'] as const) {
       const output = await openOutput('/dev/full', { compress });
       const failure = (async () => {
         // What does not compress, so that the compressor has to write.
@@ -236,14 +269,17 @@ describe('standard output', () => {
     expect(Buffer.concat(seen).equals(Buffer.concat(pieces([5, 3_000_000, 600_000, 600_000])))).toBe(true);
   });
 
-  test.each(['none', 'gzip'] as const)('that nobody reads any more closes quietly (compress: %s)', async (compress) => {
-    mockStdout(failWith('EPIPE', -32));
-    const output = await openOutput('-', { compress });
-    expect(output.closed).toBe(false);
-    for (let i = 0; i < 4; i++) await output.write(new Uint8Array(2_000_000));
-    await output.commit();
-    expect(output.closed).toBe(true);
-  });
+  test.each(['none', 'gzip', 'zstd'] as const)(
+    'that nobody reads any more closes quietly (compress: %s)',
+    async (compress) => {
+      mockStdout(failWith('EPIPE', -32));
+      const output = await openOutput('-', { compress });
+      expect(output.closed).toBe(false);
+      for (let i = 0; i < 4; i++) await output.write(new Uint8Array(2_000_000));
+      await output.commit();
+      expect(output.closed).toBe(true);
+    },
+  );
 
   test('that fails otherwise is a file error', async () => {
     mockStdout(failWith('EIO', -5));

@@ -1,97 +1,92 @@
 /** Blocks whose decompressed length is known: pages of Parquet files and buffers of Arrow files. */
-import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gzipSync, unzipSync } from 'node:zlib';
 import { InputError } from '../../errors.ts';
 import { lz4Block, lz4Frame, lz4Hadoop } from './lz4.ts';
-import { zstdContentSize } from './zstd-frame.ts';
+import { loadSnappy, snappyBlock, toSnappy } from './snappy.ts';
+import { loadZstdDecoder, zstdBlock } from './zstd-decoder.ts';
+import { loadZstdEncoder, toZstd } from './zstd-encoder.ts';
 
 export type BlockCodec = 'snappy' | 'gzip' | 'zstd' | 'brotli' | 'lz4' | 'lz4_raw' | 'lz4_frame';
 
-/** A page that claims to be longer is not believed. */
+/** A block that claims to be longer, or to have been longer, is not believed. */
 const LONGEST_BLOCK = 2 ** 30;
-const ZSTD_LEVEL = 3;
-
-type Zstd = typeof import('@bokuweb/zstd-wasm');
-type Snappy = typeof import('hysnappy');
-
-let zstd: Zstd | null = null;
-let snappy: Snappy | null = null;
-let uncompressSnappy: ((input: Uint8Array, outputLength: number) => Uint8Array) | null = null;
 
 /** Loads what the codecs need; to be awaited before the first block of such a codec. */
-export async function prepareBlockCodecs(codecs: readonly BlockCodec[]): Promise<void> {
-  // The promise is kept, not the module: two initializations at once break the decoder.
-  if (codecs.includes('zstd')) {
-    loadingZstd ??= loadZstd();
-    zstd = await loadingZstd;
-  }
-  if (codecs.includes('snappy') && !snappy) {
-    snappy = await import('hysnappy');
-    uncompressSnappy = snappy.snappyUncompressor();
-  }
-}
-
-let loadingZstd: Promise<Zstd> | null = null;
-
-async function loadZstd(): Promise<Zstd> {
-  const loaded = await import('@bokuweb/zstd-wasm');
-  await loaded.init();
-  return loaded;
+export async function prepareBlockCodecs(
+  codecs: readonly BlockCodec[],
+  use: 'reading' | 'writing' | 'both' = 'both',
+): Promise<void> {
+  const needed: Promise<void>[] = [];
+  if (codecs.includes('zstd') && use !== 'writing') needed.push(loadZstdDecoder());
+  if (codecs.includes('zstd') && use !== 'reading') needed.push(loadZstdEncoder());
+  if (codecs.includes('snappy')) needed.push(loadSnappy());
+  await Promise.all(needed);
 }
 
 /** @throws InputError where the bytes are corrupt or do not have exactly that length */
 export function decompressBlock(codec: BlockCodec, bytes: Uint8Array, uncompressedLength: number): Uint8Array {
-  if (uncompressedLength > LONGEST_BLOCK)
-    throw new InputError(`a ${codec} block claims ${uncompressedLength} bytes; at most ${LONGEST_BLOCK} are read`);
-  let plain: Uint8Array;
-  try {
-    plain = DECOMPRESS[codec](bytes, uncompressedLength);
-  } catch (cause) {
-    if (cause instanceof InputError) throw cause;
-    throw new InputError(`a ${codec} block is corrupt: ${cause instanceof Error ? cause.message : cause}`, { cause });
-  }
+  refuseImpossible(codec, bytes.length, uncompressedLength);
+  const plain = DECOMPRESS[codec](bytes, uncompressedLength);
   if (plain.length === uncompressedLength) return plain;
-  throw new InputError(`a ${codec} block has ${plain.length} bytes where ${uncompressedLength} were promised`);
+  throw wrongLength(codec, `${plain.length}`, uncompressedLength);
 }
 
 export function compressBlock(codec: 'snappy' | 'gzip' | 'zstd', bytes: Uint8Array): Uint8Array {
   if (codec === 'gzip') return gzipSync(bytes);
-  if (codec === 'snappy') return loaded(snappy).snappyCompress(bytes);
-  return loaded(zstd).compress(bytes, ZSTD_LEVEL);
+  return codec === 'snappy' ? toSnappy(bytes) : toZstd(bytes);
 }
 
 const DECOMPRESS: Readonly<Record<BlockCodec, (bytes: Uint8Array, length: number) => Uint8Array>> = {
-  gzip: (bytes, length) => gunzipSync(bytes, { maxOutputLength: Math.max(length, 1) }),
-  brotli: (bytes, length) => brotliDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) }),
-  snappy: fromSnappy,
-  zstd: fromZstd,
+  // Writers of Parquet have put zlib streams under the name of gzip too.
+  gzip: (bytes, length) => inflate('gzip', unzipSync, bytes, length),
+  brotli: (bytes, length) => inflate('brotli', brotliDecompressSync, bytes, length),
+  snappy: snappyBlock,
+  zstd: zstdBlock,
   lz4: lz4Hadoop,
   lz4_raw: lz4Block,
   lz4_frame: lz4Frame,
 };
 
-function fromSnappy(bytes: Uint8Array, length: number): Uint8Array {
-  // The decoder believes the length that the block begins with, and writes as much.
-  let stated = 0;
-  for (let i = 0, scale = 1; i < 5; i++, scale *= 128) {
-    if (i >= bytes.length) throw new InputError('a snappy block ends inside its length');
-    stated += (bytes[i] & 0x7f) * scale;
-    if (bytes[i] < 0x80) break;
+/** How many bytes one byte of a format can become at most, rounded up. */
+const LARGEST_EXPANSION: Readonly<Record<BlockCodec, number>> = {
+  gzip: 1040,
+  brotli: Number.POSITIVE_INFINITY,
+  snappy: 22,
+  zstd: 2 ** 15,
+  lz4: 256,
+  lz4_raw: 256,
+  lz4_frame: 256,
+};
+const EXPANSION_SLACK = 64;
+
+/** Nothing is allocated for a length that the bytes cannot hold. */
+function refuseImpossible(codec: BlockCodec, byteLength: number, length: number): void {
+  if (!Number.isInteger(length) || length < 0)
+    throw new InputError(`a ${codec} block claims a length of ${length} bytes`);
+  if (length > LONGEST_BLOCK || byteLength > LONGEST_BLOCK)
+    throw new InputError(
+      `a ${codec} block of ${byteLength} bytes claims ${length} bytes; at most ${LONGEST_BLOCK} are read`,
+    );
+  if (length > byteLength * LARGEST_EXPANSION[codec] + EXPANSION_SLACK)
+    throw new InputError(`a ${codec} block of ${byteLength} bytes claims ${length} bytes, more than it can hold`);
+}
+
+type Inflate = (bytes: Uint8Array, options: { maxOutputLength: number; chunkSize: number }) => Buffer;
+const LARGEST_CHUNK = 1 << 20;
+const SMALLEST_CHUNK = 64;
+
+function inflate(codec: BlockCodec, run: Inflate, bytes: Uint8Array, length: number): Uint8Array {
+  // One byte more than is needed shows that nothing is left, without a second buffer.
+  const chunkSize = Math.max(SMALLEST_CHUNK, Math.min(length + 1, LARGEST_CHUNK));
+  try {
+    return run(bytes, { maxOutputLength: Math.max(length, 1), chunkSize });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw wrongLength(codec, `more than ${length}`, length, cause);
+    throw new InputError(`a ${codec} block is corrupt: ${(cause as Error).message}`, { cause });
   }
-  if (stated !== length) throw new InputError(`a snappy block has ${stated} bytes where ${length} were promised`);
-  if (length === 0) return new Uint8Array(0);
-  return loaded(uncompressSnappy)(bytes, length);
 }
 
-function fromZstd(bytes: Uint8Array, length: number): Uint8Array {
-  // The decoder allocates what the frame claims.
-  const stated = zstdContentSize(bytes);
-  if (stated !== null && stated !== length)
-    throw new InputError(`a zstd block has ${stated} bytes where ${length} were promised`);
-  if (length === 0) return new Uint8Array(0);
-  return loaded(zstd).decompress(bytes, { defaultHeapSize: length });
-}
-
-function loaded<T>(module: T | null): T {
-  if (module === null) throw new Error('prepareBlockCodecs was not awaited');
-  return module;
+function wrongLength(codec: BlockCodec, found: string, expected: number, cause?: unknown): InputError {
+  return new InputError(`a ${codec} block has ${found} bytes where ${expected} were promised`, { cause });
 }

@@ -1,114 +1,65 @@
-/** Zstd files of any number of frames, decompressed block by block, no further than the consumer asks. */
-import { Decompress } from 'fzstd';
-import xxhash from 'xxhash-wasm';
+/** Zstd files of any number of frames, decompressed no further than the consumer asks. */
 import { InputError } from '../../errors.ts';
-import { ChunkCursor } from './chunk-cursor.ts';
-import { frameHeaderLength, readFrameHeader, ZSTD_MAGIC } from './zstd-frame.ts';
+import { ChunkCursor, cutOff } from './chunk-cursor.ts';
+import { loadZstdDecoder, ZstdError, ZstdStream } from './zstd-decoder.ts';
 
-/** What the zstd command line accepts without being told otherwise. */
-const LARGEST_WINDOW = 2 ** 27;
-const LARGEST_BLOCK = 2 ** 17;
+const MAGIC = 0xfd2fb528;
+/** The formats before version 0.8 counted their magic numbers up from here. */
+const FIRST_OLD_MAGIC = 0xfd2fb522;
+/** The first of sixteen. */
 const SKIPPABLE_MAGIC = 0x184d2a50;
-const BLOCK_HEADER_BYTES = 3;
-const RLE = 1;
-const RESERVED = 3;
+const NO_BYTES = new Uint8Array(0);
 
-/**
- * The plain bytes of all frames of a zstd file. Frames are framed here and only their blocks are left to the decoder,
- * so that what follows a frame, lengths and checksums are looked at.
- */
+/** Whether a file begins as one of zstd: with a frame, or with one that is to be skipped. */
+export function beginsAsZstd(head: Uint8Array): boolean {
+  if (head.length < 4) return false;
+  const magic = (head[0] | (head[1] << 8) | (head[2] << 16) | (head[3] << 24)) >>> 0;
+  return (magic >= FIRST_OLD_MAGIC && magic <= MAGIC) || (magic & 0xfffffff0) >>> 0 === SKIPPABLE_MAGIC;
+}
+
+/** The plain bytes of all frames of a zstd file; those that are to be skipped are counted too. */
 export async function* unzstd(
   chunks: AsyncGenerator<Uint8Array, void, undefined>,
   name: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const input = new ChunkCursor(chunks);
-  const { create64 } = await xxhash();
   try {
-    for (let frame = 1; await input.fill(); frame++) {
-      const place = `${name}: zstd frame ${frame}`;
-      const magic = await input.uint32(place);
-      if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE_MAGIC) await input.skip(await input.uint32(place), place);
-      else if (magic === ZSTD_MAGIC) yield* readFrame(input, create64(), place);
-      else if (frame === 1) throw new InputError(`${name}: expected a zstd frame`);
-      else
-        throw new InputError(
-          `${name}: bytes after zstd frame ${frame - 1}: expected another frame or the end of the file`,
-        );
+    await loadZstdDecoder();
+    const stream = new ZstdStream();
+    let frame = 1;
+    while (await input.fill()) {
+      const { taken, plain } = decode(stream, input.rest(), name, frame);
+      input.advance(taken);
+      if (plain.length > 0) yield plain;
+      if (stream.isBetweenFrames) frame++;
     }
+    yield* remainder(stream, name, frame);
   } finally {
     await chunks.return();
   }
 }
 
-async function* readFrame(
-  input: ChunkCursor,
-  hash: { update(bytes: Uint8Array): unknown; digest(): bigint },
-  place: string,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const header = await frameHeader(input, place);
-  const { windowSize, contentSize, hasChecksum } = readHeader(header, place);
-  if (windowSize > LARGEST_WINDOW)
-    throw new InputError(`${place}: needs a window of ${windowSize} bytes; at most ${LARGEST_WINDOW} are allowed`);
-  const pieces: Uint8Array[] = [];
-  const decoder = new Decompress((piece) => {
-    if (piece.length > 0) pieces.push(piece);
-  });
-  const push = (bytes: Uint8Array) => decode(decoder, bytes, place);
-  push(header);
-  let length = 0;
-  for (let isLast = false; !isLast; ) {
-    const head = Uint8Array.from(await input.take(BLOCK_HEADER_BYTES, place));
-    const word = head[0] | (head[1] << 8) | (head[2] << 16);
-    isLast = (word & 1) === 1;
-    const type = (word >> 1) & 3;
-    const size = word >> 3;
-    if (type === RESERVED || size > Math.max(LARGEST_BLOCK, 0))
-      throw new InputError(`${place}: is corrupt: a block of ${size} bytes`);
-    const body = await input.take(type === RLE ? 1 : size, place);
-    const block = new Uint8Array(BLOCK_HEADER_BYTES + body.length);
-    block.set(head);
-    block.set(body, BLOCK_HEADER_BYTES);
-    push(block);
-    for (const piece of pieces) {
-      length += piece.length;
-      if (contentSize !== null && length > contentSize)
-        throw new InputError(`${place}: is corrupt: longer than it says`);
-      hash.update(piece);
-      // The decoder's window may be written to again.
-      yield piece;
-    }
-    pieces.length = 0;
+/** What the decoder still holds when nothing is left to read. */
+function* remainder(stream: ZstdStream, name: string, frame: number): Generator<Uint8Array, void, undefined> {
+  while (!stream.isBetweenFrames) {
+    const { plain } = decode(stream, NO_BYTES, name, frame);
+    if (plain.length === 0) throw cutOff(`${name}: zstd frame ${frame}`);
+    yield plain;
   }
-  if (contentSize !== null && length !== contentSize)
-    throw new InputError(`${place}: is corrupt: ${length} bytes, but its header says ${contentSize}`);
-  if (hasChecksum && (await input.uint32(place)) !== Number(hash.digest() & 0xffffffffn))
-    throw new InputError(`${place}: is corrupt: its checksum does not match`);
 }
 
-/** The header with its magic number, which has been read already. */
-async function frameHeader(input: ChunkCursor, place: string): Promise<Uint8Array> {
-  const descriptor = await input.byte(place);
-  const length = frameHeaderLength(descriptor);
-  const header = new Uint8Array(length);
-  new DataView(header.buffer).setUint32(0, ZSTD_MAGIC, true);
-  header[4] = descriptor;
-  header.set(await input.take(length - 5, place), 5);
-  // Checksums are looked at here; the decoder is not to wait for one.
-  return header;
-}
-
-function readHeader(header: Uint8Array, place: string) {
+function decode(stream: ZstdStream, bytes: Uint8Array, name: string, frame: number) {
   try {
-    return readFrameHeader(header);
+    return stream.decode(bytes);
   } catch (error) {
-    throw new InputError(`${place}: ${(error as Error).message}`, { cause: error });
+    if (!(error instanceof ZstdError)) throw error;
+    throw new InputError(describe(error, name, frame), { cause: error });
   }
 }
 
-function decode(decoder: Decompress, bytes: Uint8Array, place: string): void {
-  try {
-    decoder.push(bytes);
-  } catch (cause) {
-    throw new InputError(`${place}: is corrupt: ${cause instanceof Error ? cause.message : cause}`, { cause });
-  }
+function describe(error: ZstdError, name: string, frame: number): string {
+  if (!error.isNoFrame) return `${name}: zstd frame ${frame}: ${error.message}`;
+  return frame === 1
+    ? `${name}: expected a zstd frame (of version 0.8 or later)`
+    : `${name}: bytes after zstd frame ${frame - 1}: expected another frame or the end of the file`;
 }

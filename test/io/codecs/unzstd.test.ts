@@ -44,7 +44,11 @@ test.each([
   ['no frame at all', Buffer.from('{"reward": 1}'), /expected a zstd frame/],
   ['an end inside a frame', PACKED.subarray(0, PACKED.length - 5), /cut off/],
   ['an end inside a magic number', PACKED.subarray(0, 3), /cut off/],
-  ['a window of 2 GiB', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 21 << 3, 0, 0, 0]), /window of 2147483648 bytes/],
+  [
+    'a window of 2 GiB',
+    Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 21 << 3, 0, 0, 0]),
+    /window of more than 134217728 bytes/,
+  ],
 ])('%s is refused', async (_, bytes, message) => {
   const failure = decompressed(bytes);
   await expect(failure).rejects.toThrow(InputError);
