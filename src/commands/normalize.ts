@@ -295,7 +295,7 @@ async function runBatches(batches: BatchFile[][], settings: RunSettings, flags: 
     await summaryOutput?.abort();
     throw error;
   }
-  if (failures.length > 0) process.exitCode = Math.max(...failures.map(({ status }) => (status === 3 ? 3 : status)));
+  if (failures.length > 0) process.exitCode = Math.max(...failures.map(({ status }) => status));
 }
 
 function reportFile(summary: FileSummary, isOne: boolean): void {

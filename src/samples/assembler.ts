@@ -1,6 +1,6 @@
 /** Puts the chunks of a batch together, in the order of its rows. */
 import { InputError } from '../errors.ts';
-import { packFlags, type SampleColumns } from './columns.ts';
+import type { SampleColumns } from './columns.ts';
 import { IdCoder, NO_ID } from './ids.ts';
 import type { Places } from './places.ts';
 import type { ChunkCoders, ChunkFacts, CodedIds, KindSeen, RowChunk } from './row-chunk.ts';
@@ -223,9 +223,4 @@ export function listKeys(keys: readonly string[]): string {
   const listed = keys.slice(0, KEYS_LISTED).map((key) => JSON.stringify(key));
   const more = keys.length > KEYS_LISTED ? `, and ${keys.length - KEYS_LISTED} more` : '';
   return keys.length > 0 ? listed.join(', ') + more : 'none';
-}
-
-/** A chunk's flags where every row is alike. */
-export function uniformFlags(rowCount: number, keyedByIndex: boolean): Uint8Array {
-  return new Uint8Array(rowCount).fill(packFlags(false, keyedByIndex, 'completed'));
 }

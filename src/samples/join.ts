@@ -2,6 +2,7 @@
 import { InputError } from '../errors.ts';
 import type { AssembledBatch } from './assembler.ts';
 import { isRemoved, KEYED_BY_INDEX, type SampleColumns } from './columns.ts';
+import { gather } from './gather.ts';
 import { NO_ID } from './ids.ts';
 
 export interface JoinNames {
@@ -90,10 +91,4 @@ function combine(batch: AssembledBatch, other: SampleColumns, partners: Uint32Ar
     flags,
     unknownStatuses: [...columns.unknownStatuses, ...other.unknownStatuses],
   };
-}
-
-function gather<T extends Uint8Array | Uint32Array | Float64Array>(from: T | null, rows: Uint32Array, to: T): T | null {
-  if (!from) return null;
-  for (let i = 0; i < rows.length; i++) to[i] = from[rows[i]];
-  return to;
 }

@@ -50,7 +50,7 @@ export interface ChunkFacts {
   readonly rewardKeys: readonly string[];
   /** Rewards read from text. */
   readonly rewardsFromText: number;
-  /** Rows that have each field at all, to tell a field that a file does not know from one that is null. */
+  /** Rows in which the reward's column is not there at all, as against null. */
   readonly rewardsAbsent: number;
   /** Names met in the first record, for a layout that does not fit. */
   readonly names: readonly string[];

@@ -1,5 +1,6 @@
 /** Splits rows into batches by a column's value; batches are in first-seen order, rows keep theirs. */
 import type { SampleColumns } from './columns.ts';
+import { gather } from './gather.ts';
 
 export interface BatchRows {
   readonly columns: SampleColumns;
@@ -35,24 +36,19 @@ export function* splitByCode(columns: SampleColumns, codes: Uint32Array | null):
 
 function select(columns: SampleColumns, rows: Uint32Array): SampleColumns {
   const { groupCodes, rolloutCodes, rewards, fixedTokens, flags } = columns;
-  const gather = <T extends Uint8Array | Uint32Array | Float64Array>(from: T | null, to: T): T | null => {
-    if (!from) return null;
-    for (let i = 0; i < rows.length; i++) to[i] = from[rows[i]];
-    return to;
-  };
-  const selected = gather(rewards, new Float64Array(rows.length))!;
+  const selected = gather(rewards, rows, new Float64Array(rows.length))!;
   const missing = selected.findIndex((reward) => Number.isNaN(reward));
   const first = columns.missingReward;
   const found = missing >= 0 && first?.row === rows[missing] ? first.found : 'none';
   return {
     ...columns,
     rowCount: rows.length,
-    groupCodes: gather(groupCodes, new Uint32Array(rows.length)),
-    rolloutCodes: gather(rolloutCodes, new Uint32Array(rows.length)),
+    groupCodes: gather(groupCodes, rows, new Uint32Array(rows.length)),
+    rolloutCodes: gather(rolloutCodes, rows, new Uint32Array(rows.length)),
     rewards: selected,
     missingReward: missing < 0 ? null : { row: missing, found },
-    fixedTokens: gather(fixedTokens, new Uint32Array(rows.length)),
-    flags: gather(flags, new Uint8Array(rows.length)),
+    fixedTokens: gather(fixedTokens, rows, new Uint32Array(rows.length)),
+    flags: gather(flags, rows, new Uint8Array(rows.length)),
     place: (row) => columns.place(rows[row]),
   };
 }

@@ -1,5 +1,6 @@
 /** How far the advantages that a file carries are from ours, and whether a known rule explains them. */
 import type { Engine } from '../../engine.ts';
+import { InputError } from '../../errors.ts';
 import type { NormalizeOptions } from '../../options.ts';
 import type { SampleColumns } from '../../samples/columns.ts';
 
@@ -53,7 +54,7 @@ export async function compareRecorded(
       const exclude = passThrough ? [] : options.exclude;
       const result = await engine
         .normalizeColumns(columns, { ...grouping, exclude, siblings, ...rule })
-        .catch(() => null);
+        .catch(noResult);
       if (!result || difference(recorded, result.advantages).differing > 0) continue;
       return {
         ...comparison,
@@ -62,6 +63,12 @@ export async function compareRecorded(
     }
   }
   return { ...comparison, rule: null };
+}
+
+/** A rule that the rows do not allow explains nothing. */
+function noResult(error: unknown): null {
+  if (error instanceof InputError) return null;
+  throw error;
 }
 
 function difference(recorded: Float64Array, advantages: Float32Array) {

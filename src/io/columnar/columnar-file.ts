@@ -1,4 +1,6 @@
 /** What Parquet and Arrow files have in common: columns, and parts of consecutive rows. */
+import { openArrow } from '../arrow/arrow-file.ts';
+import { readVectors as readArrowVectors } from '../arrow/read-vectors.ts';
 import { prepareBlockCodecs } from '../codecs/block.ts';
 import { openParquet } from '../parquet/metadata.ts';
 import { readVectors as readParquetVectors } from '../parquet/read-vectors.ts';
@@ -15,12 +17,10 @@ export interface ColumnarFile {
 /** @throws InputError where the file is not as the format wants it */
 export async function openColumnarFile(file: RandomAccessFile, format: 'parquet' | 'arrow'): Promise<ColumnarFile> {
   if (format === 'arrow') {
-    const { openArrow } = await import('../arrow/arrow-file.ts');
-    const { readVectors } = await import('../arrow/read-vectors.ts');
     const arrow = openArrow(file);
-    await prepareBlockCodecs(['zstd']);
+    await prepareBlockCodecs(arrow.codecs);
     const { columns, rowCount, batches: parts } = arrow;
-    return { columns, rowCount, parts, readVectors: (part, requests) => readVectors(file, arrow, part, requests) };
+    return { columns, rowCount, parts, readVectors: (part, requests) => readArrowVectors(file, arrow, part, requests) };
   }
   const parquet = openParquet(file);
   await prepareBlockCodecs(parquet.codecs);

@@ -5,9 +5,8 @@ import { writeFlatArrow } from '../arrow/write-flat.ts';
 import { writeWithColumns as writeArrowWithColumns } from '../arrow/write-with-columns.ts';
 import { prepareBlockCodecs } from '../codecs/block.ts';
 import { openParquet } from '../parquet/metadata.ts';
-import type { ColumnValues } from '../parquet/new-columns.ts';
 import { type OutputColumn, writeColumnsOnly } from '../parquet/write-columns-only.ts';
-import { type FlatColumn, writeFlatParquet } from '../parquet/write-flat.ts';
+import { type FlatColumn, sliceValues, writeFlatParquet } from '../parquet/write-flat.ts';
 import { writeWithColumns as writeParquetWithColumns } from '../parquet/write-with-columns.ts';
 import { openRandomAccess, type RandomAccessFile } from '../random-access.ts';
 import { fileError } from '../temporary-files.ts';
@@ -79,38 +78,10 @@ export async function writeSidecar(task: SidecarTask): Promise<void> {
     const parquet = openParquet(file);
     const valuesOf = (part: number) => {
       const { firstRow, rowCount: count } = parquet.rowGroups[part];
-      return columns.map(({ values }) => slice(values, firstRow, firstRow + count));
+      return columns.map(({ values }) => sliceValues(values, firstRow, firstRow + count));
     };
     writeColumnsOnly(file, parquet, copyFrom.columns, valuesOf, CODEC, write);
   });
-}
-
-/** Values of the kinds that stand beside copied columns. */
-function slice(values: ColumnValues, from: number, to: number): ColumnValues {
-  switch (values.kind) {
-    case 'constant text':
-      return values;
-    case 'sequence':
-      return { ...values, first: values.first + from };
-    case 'float':
-      return { ...values, values: values.values.subarray(from, to), present: part(values.present, from, to) };
-    case 'double':
-      return { ...values, values: values.values.subarray(from, to), present: part(values.present, from, to) };
-    case 'int64':
-      return { ...values, values: values.values.subarray(from, to), present: part(values.present, from, to) };
-    case 'uint64':
-      return { ...values, values: values.values.subarray(from, to), present: part(values.present, from, to) };
-    case 'int32':
-      return { ...values, values: values.values.subarray(from, to), present: part(values.present, from, to) };
-    case 'bool':
-      return { ...values, values: values.values.subarray(from, to), present: part(values.present, from, to) };
-    case 'text':
-      return { ...values, codes: values.codes.subarray(from, to), present: part(values.present, from, to) };
-  }
-}
-
-function part<T>(present: T | Uint8Array | null, from: number, to: number): T | Uint8Array | null {
-  return present instanceof Uint8Array ? present.subarray(from, to) : present;
 }
 
 async function withFile(path: string, name: string, use: (file: RandomAccessFile) => Promise<void>): Promise<void> {

@@ -111,7 +111,8 @@ export function writeMagic(sink: ByteSink): void {
   sink.write(MAGIC);
 }
 
-function sliceValues(values: ColumnValues, from: number, to: number): ColumnValues {
+/** The rows [from, to) of a column. */
+export function sliceValues(values: ColumnValues, from: number, to: number): ColumnValues {
   const slice = (present: Uint8Array | null) => present?.subarray(from, to) ?? null;
   switch (values.kind) {
     case 'constant text':
