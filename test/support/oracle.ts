@@ -2,12 +2,23 @@
  * What the right answer is, from nothing but the definitions: advantages in exact rational arithmetic, the accuracy
  * bound, and a naive model of groups, rollouts, representatives and exclusion on plain objects. Uses nothing of src/.
  */
+import {
+  decompose,
+  distance,
+  exactly,
+  integerSquareRoot,
+  isGreater,
+  largest,
+  plus,
+  type Rational,
+  roundToBinary32,
+  scaled,
+  times,
+  ulpOfBinary32,
+  ZERO,
+} from './rational.ts';
 
-/** numerator / denominator, the denominator positive; not reduced. */
-export interface Rational {
-  readonly numerator: bigint;
-  readonly denominator: bigint;
-}
+export { exactly, integerSquareRoot, type Rational, roundToBinary32, ulpOfBinary32 };
 
 /** How an advantage is made from the counted rewards of a group. */
 export interface Rule {
@@ -19,8 +30,6 @@ export interface Rule {
 
 export const CENTRE: Rule = { divide: false, ddof: 1, epsilon: 0 };
 export const GRPO: Rule = { divide: true, ddof: 1, epsilon: 1e-6 };
-
-const ZERO: Rational = { numerator: 0n, denominator: 1n };
 
 /** Bits of the square root after the point, in units that are at most 1/sqrt(n - ddof) of it. */
 const ROOT_BITS = 320n;
@@ -43,31 +52,6 @@ export function exactAdvantages(rewards: readonly number[], { divide, ddof, epsi
   const root = integerSquareRoot((squares << (2n * ROOT_BITS)) / (count - BigInt(ddof)));
   const denominator = root + ((count * offset) << ROOT_BITS);
   return centred.map((value) => ({ numerator: value << ROOT_BITS, denominator }));
-}
-
-/** The exact value of a finite binary64 (or binary32) number. */
-export function exactly(value: number): Rational {
-  const { mantissa, exponent } = decompose(value);
-  return scaled({ numerator: mantissa, denominator: 1n }, exponent);
-}
-
-/** Rounded once to binary32: nearest, ties to even; subnormals; an infinity past the largest. */
-export function roundToBinary32(exact: Rational): number {
-  if (exact.numerator === 0n) return 0;
-  const quantum = Math.max(exponentOf(exact) - 23, -149);
-  const { numerator, denominator } = scaled(magnitude(exact), -quantum);
-  const floor = numerator / denominator;
-  const twiceRest = 2n * (numerator % denominator);
-  const up = twiceRest > denominator || (twiceRest === denominator && floor % 2n === 1n);
-  const rounded = Number(up ? floor + 1n : floor) * 2 ** quantum;
-  const limited = rounded >= 2 ** 128 ? Number.POSITIVE_INFINITY : rounded;
-  return (exact.numerator < 0n ? -limited : limited) + 0;
-}
-
-/** 1 ULP of binary32 at a value: the distance of its neighbours in the value's binade, 2^-149 at the least. */
-export function ulpOfBinary32(exact: Rational): Rational {
-  const quantum = exact.numerator === 0n ? -149 : Math.max(exponentOf(exact) - 23, -149);
-  return scaled({ numerator: 1n, denominator: 1n }, quantum);
 }
 
 /** Share of a group's largest advantage that binary64 arithmetic may cost: contract section 5. */
@@ -95,64 +79,6 @@ export function apart(one: readonly number[], other: readonly number[], exact: r
     const bound = times(plus(ulpOfBinary32(exact[i]), share), 2n);
     return isGreater(distance(exactly(value), exactly(other[i])), bound) ? [`entry ${i}: ${value}, ${other[i]}`] : [];
   });
-}
-
-function largest(values: readonly Rational[]): Rational {
-  return values.map(magnitude).reduce((most, value) => (isGreater(value, most) ? value : most), ZERO);
-}
-
-/** value = mantissa * 2^exponent. */
-function decompose(value: number): { mantissa: bigint; exponent: number } {
-  if (!Number.isFinite(value)) throw new RangeError(`${value} has no exact value`);
-  const bits = new BigUint64Array(Float64Array.of(value).buffer)[0];
-  const biased = Number((bits >> 52n) & 0x7ffn);
-  const fraction = bits & (2n ** 52n - 1n);
-  const mantissa = biased === 0 ? fraction : fraction + 2n ** 52n;
-  return { mantissa: bits >> 63n === 1n ? -mantissa : mantissa, exponent: Math.max(biased, 1) - 1075 };
-}
-
-/** Largest e with 2^e <= |value|. */
-function exponentOf(value: Rational): number {
-  const { numerator, denominator } = magnitude(value);
-  const guess = numerator.toString(2).length - denominator.toString(2).length;
-  return isGreater(scaled({ numerator: 1n, denominator: 1n }, guess), { numerator, denominator }) ? guess - 1 : guess;
-}
-
-/** Newton's iteration from above. */
-export function integerSquareRoot(value: bigint): bigint {
-  if (value < 2n) return value;
-  let root = 1n << BigInt(Math.ceil(value.toString(2).length / 2));
-  for (;;) {
-    const next = (root + value / root) >> 1n;
-    if (next >= root) return root;
-    root = next;
-  }
-}
-
-function scaled({ numerator, denominator }: Rational, powerOfTwo: number): Rational {
-  if (powerOfTwo >= 0) return { numerator: numerator << BigInt(powerOfTwo), denominator };
-  return { numerator, denominator: denominator << BigInt(-powerOfTwo) };
-}
-
-function plus(a: Rational, b: Rational): Rational {
-  const numerator = a.numerator * b.denominator + b.numerator * a.denominator;
-  return { numerator, denominator: a.denominator * b.denominator };
-}
-
-function times({ numerator, denominator }: Rational, factor: bigint): Rational {
-  return { numerator: numerator * factor, denominator };
-}
-
-function magnitude({ numerator, denominator }: Rational): Rational {
-  return { numerator: numerator < 0n ? -numerator : numerator, denominator };
-}
-
-function distance(a: Rational, b: Rational): Rational {
-  return magnitude(plus(a, times(b, -1n)));
-}
-
-function isGreater(a: Rational, b: Rational): boolean {
-  return a.numerator * b.denominator > b.numerator * a.denominator;
 }
 
 /** A row as a plain object. Absent and null are the same. */
