@@ -203,8 +203,7 @@ function afterStep(
   const variance = scaled({ numerator: squares, denominator: total * total * (total - BigInt(ddof)) }, 2 * unit);
   const divisor = stepDivisor(variance, exactly(epsilon), epsilonAt);
   const results = centred.map((value) => {
-    if (value === 0n || (weight === 'rollouts' && squares === 0n)) return ZERO;
-    return quotient(scaled({ numerator: value, denominator: total }, unit), divisor);
+    return value === 0n ? ZERO : quotient(scaled({ numerator: value, denominator: total }, unit), divisor);
   });
   return advantages.map((group) => results.splice(0, group.length));
 }
