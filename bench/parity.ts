@@ -60,7 +60,7 @@ function batchOf([rows, rollout, group]: (typeof SHAPES)[number], values: Values
 /** Rows whose bits differ. */
 async function differences(cpu: Engine, gpu: Engine, batch: Batch, options: NormalizeOptions): Promise<number> {
   const [expected, actual] = [await outcomeOf(cpu, batch, options), await outcomeOf(gpu, batch, options)];
-  if (typeof expected === 'string' || typeof actual === 'string') return expected === actual ? 0 : batch.reward.length;
+  if (typeof expected === 'string' || typeof actual === 'string') return expected === actual ? 0 : batch.reward!.length;
   let different = 0;
   for (let row = 0; row < expected.length; row++) if (expected[row] !== actual[row]) different++;
   return different;
@@ -89,7 +89,7 @@ async function check(name: string, batch: Batch, options: NormalizeOptions): Pro
   if (different === 0) passed++;
   else {
     failed++;
-    process.stdout.write(`${name}: ${different} of ${batch.reward.length} rows differ\n`);
+    process.stdout.write(`${name}: ${different} of ${batch.reward!.length} rows differ\n`);
   }
 }
 

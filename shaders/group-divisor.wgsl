@@ -51,8 +51,8 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   statuses[at] = means[at];
   let epsilon = vec2<u32>(parameters.epsilon_low, parameters.epsilon_high);
   let counted = bounds[at + 1u] - bounds[at];
-  let is_flat = means[at] == STATUS_FLAT && parameters.flat_too == 1u && counted > 0u;
-  if (means[at] != STATUS_REGULAR && !is_flat) {
+  let is_flat = means[at] == STATUS_FLAT && parameters.flat_too == 1u;
+  if (counted == 0u || (means[at] != STATUS_REGULAR && !is_flat)) {
     return;
   }
   if (counted == 1u && parameters.single > 0u) {
@@ -73,6 +73,7 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   } else if (parameters.measure == MEASURE_MEDIAN_DISTANCE) {
     divisor = f64_add(f64_multiply(MAD_FACTOR, value), epsilon);
     if (is_zero(value) && !is_flat) {
+      divisor = ONE;
       status = STATUS_UNSCALED;
     }
   } else if (parameters.measure != MEASURE_CONSTANT) {
@@ -99,6 +100,9 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   if (parameters.leave_one_out == 1u) {
     divisor = f64_multiply(divisor, f64_divide(f64_from_u32(counted - 1u), f64_from_u32(counted)));
+  }
+  if (status == STATUS_UNSCALED) {
+    divisors[at] = divisor;
   }
   if (status == STATUS_REGULAR) {
     let by_spread = parameters.measure == MEASURE_DEVIATION || parameters.measure == MEASURE_MEDIAN_DISTANCE;

@@ -1,4 +1,4 @@
-// ((r - r_1) - centre) / divisor, rounded once to binary32, for a piece of a group; one invocation walks one piece.
+// ((r - r_1) - centre) / divisor for a piece of a group, 0 in a flat one; one invocation walks one piece.
 
 struct Parameters {
   first_item: u32,
@@ -8,6 +8,7 @@ struct Parameters {
   segment_base: u32,
   whole_segments: u32,
   divide: u32,
+  keep_flat: u32,
 }
 
 @group(0) @binding(0) var<uniform> parameters: Parameters;
@@ -18,7 +19,7 @@ struct Parameters {
 @group(0) @binding(5) var<storage, read> centres: array<vec2<u32>>;
 @group(0) @binding(6) var<storage, read> divisors: array<vec2<u32>>;
 @group(0) @binding(7) var<storage, read> statuses: array<u32>;
-@group(0) @binding(8) var<storage, read_write> advantages: array<u32>;
+@group(0) @binding(8) var<storage, read_write> advantages: array<vec2<u32>>;
 
 @compute @workgroup_size(workgroup_size)
 fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
@@ -37,10 +38,9 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
     if (parameters.divide == 1u) {
       value = f64_divide(value, divisors[segment]);
     }
-    var advantage = f64_to_f32_bits(value);
-    if (statuses[segment] == STATUS_FLAT || advantage == 0x80000000u) {
-      advantage = 0u; // zero is +0
+    if (statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u) {
+      value = vec2<u32>(0u, 0u);
     }
-    advantages[i] = advantage;
+    advantages[i] = value;
   }
 }

@@ -1,4 +1,4 @@
-// A row's own reward, rounded once to binary32; one invocation a row.
+// A row's own reward, bounded and rounded once to binary32; one invocation a row.
 
 struct Parameters {
   first_item: u32,
@@ -6,6 +6,11 @@ struct Parameters {
   item_base: u32,
   element_base: u32,
   segment_base: u32,
+  bounded: u32,
+  low_low: u32,
+  low_high: u32,
+  high_low: u32,
+  high_high: u32,
 }
 
 @group(0) @binding(0) var<uniform> parameters: Parameters;
@@ -19,9 +24,7 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   let item = parameters.first_item + invocation.x;
   let at = item - parameters.item_base;
-  var advantage = f64_to_f32_bits(rewards[at]);
-  if (advantage == 0x80000000u) {
-    advantage = 0u; // zero is +0
-  }
-  row_advantages[at] = advantage;
+  let low = vec2<u32>(parameters.low_low, parameters.low_high);
+  let high = vec2<u32>(parameters.high_low, parameters.high_high);
+  row_advantages[at] = advantage_bits(rewards[at], parameters.bounded, low, high);
 }

@@ -1,4 +1,4 @@
-// Over a piece of a group, the tree sum of d = r - r_1, or of (d - centre)^2; one invocation sums one piece.
+// Over a piece of a group, the tree sum of w d with d = r - r_1, or of w (d - centre)^2; one invocation sums one piece.
 // Also whether any d is not zero. The order of the sum is that of prelude/summation-tree.wgsl.
 
 struct Parameters {
@@ -9,6 +9,7 @@ struct Parameters {
   segment_base: u32,
   whole_segments: u32,
   squared: u32,
+  weighted: u32,
 }
 
 @group(0) @binding(0) var<uniform> parameters: Parameters;
@@ -17,8 +18,9 @@ struct Parameters {
 @group(0) @binding(3) var<storage, read> values: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read> references: array<vec2<u32>>;
 @group(0) @binding(5) var<storage, read> centres: array<vec2<u32>>;
-@group(0) @binding(6) var<storage, read_write> sums: array<vec2<u32>>;
-@group(0) @binding(7) var<storage, read_write> spreads: array<u32>;
+@group(0) @binding(6) var<storage, read> weights: array<vec2<u32>>;
+@group(0) @binding(7) var<storage, read_write> sums: array<vec2<u32>>;
+@group(0) @binding(8) var<storage, read_write> spreads: array<u32>;
 
 @compute @workgroup_size(workgroup_size)
 fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
@@ -46,6 +48,9 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
     if (parameters.squared == 1u) {
       term = f64_subtract(term, centre);
       term = f64_multiply(term, term);
+    }
+    if (parameters.weighted == 1u) {
+      term = f64_multiply(weights[i - parameters.element_base], term);
     }
     tree_add(term);
   }

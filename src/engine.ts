@@ -1,9 +1,9 @@
 /** The engine: a batch in, one advantage per row out; chooses a backend, falls back with a reason, reports. */
 import { Crossover } from './crossover.ts';
 import { AdapterError, BackendError, InputError, RollnormError, UsageError } from './errors.ts';
-import { isPassThrough } from './estimators/estimators.ts';
-import { requireSharedRewards, surveySiblings } from './estimators/siblings.ts';
+import { isPassThrough, type Scale } from './estimators/rule.ts';
 import { cpuExecutor } from './kernels/cpu-executor.ts';
+import type { Details } from './kernels/details.ts';
 import type { Executor } from './kernels/executor.ts';
 import { type Outcome, runProgram, type Work } from './kernels/program.ts';
 import { gpuExecutor } from './kernels/webgpu/executor.ts';
@@ -11,11 +11,10 @@ import { requireCount, requireTimeout } from './kernels/webgpu/limits.ts';
 import { GpuSession } from './kernels/webgpu/session.ts';
 import { BACKENDS, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
 import { describeGroup, groupOfRow } from './plan/describe.ts';
-import { planBatch } from './plan/plan.ts';
+import { adjustBatch, type PreparedBatch, planKey, prepareBatch } from './prepare.ts';
 import { type BackendUse, buildReport, type Report } from './report.ts';
 import { type Batch, columnsOfBatch } from './samples/batch.ts';
 import type { SampleColumns } from './samples/columns.ts';
-import { requireRewards } from './samples/rewards.ts';
 
 export interface NormalizeResult {
   /** Binary32, one per row, in row order. */
@@ -23,6 +22,8 @@ export interface NormalizeResult {
   /** Binary64, one per row; NaN is a missing reward. */
   readonly rawRewards: Float64Array;
   readonly report: Report;
+  /** @internal what the computation knew on its way, where that was asked for */
+  readonly details: Details | null;
 }
 
 /** After this many failures in a row an `auto` engine stops trying its GPU. */
@@ -67,24 +68,32 @@ export class Engine {
    * @internal how the command line hands in what it has read
    */
   async normalizeColumns(columns: SampleColumns, options: NormalizeOptions = {}): Promise<NormalizeResult> {
+    return this.normalizePlanned(prepareBatch(columns, options), options);
+  }
+
+  /**
+   * The same for a batch whose groups and rollouts are found already, by options that find them alike.
+   * @internal how several settings share one plan
+   */
+  async normalizePlanned(
+    prepared: PreparedBatch,
+    options: NormalizeOptions = {},
+    detailed = false,
+  ): Promise<NormalizeResult> {
     if (this.#closed) throw new UsageError('the engine is closed');
-    const { estimator, policies } = checkOptions(options);
-    const passThrough = isPassThrough(estimator);
-    requireRewards(columns, policies.exclude.includes('missing-reward'), options.requireIdentity ?? false);
+    const settings = checkOptions(options);
+    if (prepared.key !== planKey(options))
+      throw new UsageError('the batch was prepared by options that group it in another way');
     const started = performance.now();
-    const everyRowIsARollout = policies.siblings === 'rows';
-    const grouping = passThrough ? leniently(options, columns.rowCount) : options;
-    const plan = planBatch(columns, { ...grouping, everyRowIsARollout });
-    const survey = surveySiblings(plan, columns);
-    if (policies.siblings === 'shared' && !passThrough) requireSharedRewards(plan, columns);
-    const planned = performance.now();
-    const work: Work = { columns, plan, estimator, policies };
+    const { columns, survey } = adjustBatch(prepared, settings);
+    const { plan } = prepared;
+    const work: Work = { columns, plan, estimator: settings.estimator, policies: settings.policies, detailed };
     const advantages = outputFor(options.output, columns.rowCount);
     const { outcome, use } = await this.#serialize(() => this.#compute(work, advantages));
     requireFinite(work, outcome, advantages);
-    const seconds = { plan: (planned - started) / 1000, compute: (performance.now() - planned) / 1000 };
-    const report = buildReport({ work, options, outcome, survey, use, seconds });
-    return { advantages, rawRewards: columns.rewards, report };
+    const seconds = { plan: prepared.seconds, compute: (performance.now() - started) / 1000 };
+    const report = buildReport({ work, settings, options, outcome, survey, use, seconds });
+    return { advantages, rawRewards: prepared.columns.rewards, report, details: outcome.details };
   }
 
   /** Gives the device back. Calls under way end first. */
@@ -177,30 +186,24 @@ export class Engine {
   }
 }
 
-/** Pass-through refuses no grouping; what would have been refused is left out and becomes a warning. */
-function leniently(options: NormalizeOptions, rowCount: number): NormalizeOptions {
-  const fits = options.promptGroupSizes?.reduce((sum, size) => sum + size, 0) === rowCount;
-  return { ...options, strict: false, promptGroupSizes: fits ? options.promptGroupSizes : undefined };
-}
-
 function outputFor(given: Float32Array | undefined, rowCount: number): Float32Array {
   if (given && given.length !== rowCount)
     throw new UsageError(`output has ${given.length} entries but the batch has ${rowCount} rows`);
   return given ?? new Float32Array(rowCount);
 }
 
-function hasAllResults({ failedGroup }: Outcome, advantages: Float32Array): boolean {
-  return failedGroup === null && advantages.every(Number.isFinite);
+function hasAllResults({ failure }: Outcome, advantages: Float32Array): boolean {
+  return failure === null && advantages.every(Number.isFinite);
 }
 
 /** Numbers that left the range of binary64 or binary32 are the input's fault, and are named. */
-function requireFinite({ columns, plan, estimator }: Work, { failedGroup }: Outcome, advantages: Float32Array): void {
-  if (failedGroup) {
-    const named = describeGroup(plan, columns, failedGroup.group);
-    if (failedGroup.status === 'overflow')
-      throw new InputError(`${named}: reward: the sum or the variance overflows binary64`);
+function requireFinite({ columns, plan, estimator }: Work, { failure }: Outcome, advantages: Float32Array): void {
+  if (failure) {
+    const { group, status } = failure;
+    const named = group === 'batch' ? 'the batch' : describeGroup(plan, columns, group);
+    if (status === 'overflow') throw new InputError(`${named}: reward: the sum or the variance overflows binary64`);
     throw new InputError(
-      `${named}: reward: the rewards differ by so little that the standard deviation vanishes in binary64, and epsilon ${estimator.epsilon} leaves a divisor of 0 or without digits`,
+      `${named}: reward: the rewards differ by so little that the ${NAMES_OF_SCALES[estimator.scale]} vanishes in binary64, and epsilon ${estimator.epsilon} leaves a divisor of 0 or without digits`,
     );
   }
   for (let row = 0; row < advantages.length; row++) {
@@ -211,3 +214,12 @@ function requireFinite({ columns, plan, estimator }: Work, { failedGroup }: Outc
     throw new InputError(`${what}: so far from the rest of its group that the advantage overflows binary32 (${named})`);
   }
 }
+
+const NAMES_OF_SCALES: Readonly<Record<Scale, string>> = {
+  group: 'standard deviation',
+  batch: 'standard deviation',
+  peers: 'standard deviation',
+  mad: 'median distance',
+  mean: 'mean',
+  none: 'standard deviation',
+};

@@ -1,7 +1,14 @@
 /** What an engine and a call can be asked for, and what is refused before any row is looked at. */
 import type { CrossoverOptions } from './crossover.ts';
 import { UsageError } from './errors.ts';
-import { type Estimator, type EstimatorOptions, isPassThrough, resolveEstimator } from './estimators/estimators.ts';
+import { type DialectName, dialectEstimator, dialectNamed } from './estimators/dialects.ts';
+import {
+  ESTIMATORS,
+  type Estimator,
+  type EstimatorOptions,
+  isPassThrough,
+  resolveEstimator,
+} from './estimators/estimators.ts';
 import { type Policies, type PolicyOptions, resolvePolicies } from './estimators/policies.ts';
 import type { CpuLimits } from './kernels/cpu-executor.ts';
 import type { GpuLimits } from './kernels/webgpu/limits.ts';
@@ -24,28 +31,49 @@ export interface EngineOptions extends CrossoverOptions {
   readonly provider?: GpuProvider | undefined;
 }
 
-export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, GroupingOptions {
+export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, Omit<GroupingOptions, 'byPosition'> {
+  /** One framework's own rule; what is asked for explicitly beats it. */
+  readonly like?: DialectName | undefined;
   /** Refuse rows with neither rollout_id nor index. */
   readonly requireIdentity?: boolean | undefined;
   /** Where the advantages go: binary32, one per row. Default: a new array. After an error it may hold anything. */
   readonly output?: Float32Array | undefined;
 }
 
+/** What the options of a call come to. */
+export interface Settings {
+  readonly estimator: Estimator;
+  readonly policies: Policies;
+  /** Groups are runs of rows, whatever their group_index. */
+  readonly byPosition: boolean;
+  readonly like: DialectName | null;
+}
+
 /**
  * Resolves what was left to defaults.
  * @throws UsageError on impossible values and combinations
  */
-export function checkOptions(options: NormalizeOptions): { estimator: Estimator; policies: Policies } {
+export function checkOptions(options: NormalizeOptions): Settings {
   requireKinds(options);
-  const estimator = resolveEstimator(options);
-  const policies = resolvePolicies(options);
-  if (isPassThrough(estimator) && policies.exclude.length > 0) {
+  const { like = null } = options;
+  const dialect = like === null ? null : dialectNamed(like);
+  const wanted = options.estimator ?? 'grpo';
+  const own = like === null || !Object.hasOwn(ESTIMATORS, wanted) ? null : dialectEstimator(like, wanted);
+  const { clipReward = dialect?.clipReward } = options;
+  const estimator = resolveEstimator({ ...options, clipReward }, own?.rule);
+  const passes = isPassThrough(estimator);
+  const { siblings = own?.siblings ?? dialect?.siblings, exclude = passes ? [] : dialect?.exclude } = options;
+  const policies = resolvePolicies({ siblings, exclude });
+  if (passes && policies.exclude.length > 0) {
     const by = options.disableRewardsNormalization
       ? 'disabled rewards normalization'
       : `the estimator ${estimator.name}`;
     throw new UsageError(`exclude has no meaning with ${by}, by which every row keeps its own reward`);
   }
-  return { estimator, policies };
+  const byPosition = dialect?.grouping === 'position';
+  if (byPosition && options.strict)
+    throw new UsageError(`${like} groups rows by their position, which strict grouping refuses`);
+  return { estimator, policies, byPosition, like };
 }
 
 /** What callers without types get wrong silently: a text where a switch is meant, a list that is none. */
@@ -55,7 +83,7 @@ function requireKinds(options: NormalizeOptions): void {
     if (value !== undefined && typeof value !== 'boolean')
       throw new UsageError(`${name} must be a boolean, got ${JSON.stringify(value)}`);
   }
-  for (const name of ['promptGroupSizes', 'exclude'] as const) {
+  for (const name of ['promptGroupSizes', 'exclude', 'rewardWeights'] as const) {
     if (options[name] !== undefined && !Array.isArray(options[name])) throw new UsageError(`${name} must be an array`);
   }
   const output: unknown = options.output;

@@ -1,12 +1,23 @@
 /** What a run says about itself: the summary of the command line and the report of the library. */
 
-import { type EstimatorRule, isPassThrough } from './estimators/estimators.ts';
+import type { DialectName } from './estimators/dialects.ts';
+import { findDoubts, looksNormalized } from './estimators/doubts.ts';
 import type { ExclusionReason, SiblingPolicy } from './estimators/policies.ts';
+import { isPassThrough, type Rule } from './estimators/rule.ts';
 import type { Disagreement, SiblingSurvey } from './estimators/siblings.ts';
 import type { Outcome, Work } from './kernels/program.ts';
 import type { AdapterDescription } from './kernels/webgpu/adapters.ts';
-import type { NormalizeOptions } from './options.ts';
-import { describeUngrouped, TIERS, type Tier } from './plan/groups.ts';
+import type { NormalizeOptions, Settings } from './options.ts';
+import { TIERS, type Tier } from './plan/groups.ts';
+import { type WarningCode, warningsOf } from './warnings.ts';
+
+/** A rule with its bounds and weights, as a summary shows it. */
+export interface ReportedRule extends Omit<Rule, 'minStd' | 'meanMustBePositive' | 'perReward'> {
+  readonly min_std: number;
+  readonly reward_weights: readonly number[] | null;
+  readonly clip_reward: readonly [number, number] | null;
+  readonly clip: readonly [number, number] | null;
+}
 
 export interface Report {
   readonly rows: number;
@@ -16,8 +27,10 @@ export interface Report {
   readonly grouping: Tier;
   readonly grouping_rule: (typeof TIERS)[number];
   readonly estimator: string;
+  /** The framework whose rule it is; null: none was asked for. */
+  readonly like: DialectName | null;
   /** What the estimator and the options came to. */
-  readonly rule: EstimatorRule & { readonly ddof: 0 | 1; readonly epsilon: number };
+  readonly rule: ReportedRule;
   readonly siblings: {
     readonly policy: SiblingPolicy;
     readonly multi_row: number;
@@ -28,8 +41,16 @@ export interface Report {
   readonly flat_groups: number;
   /** Groups of one counted rollout. */
   readonly singleton_groups: number;
+  /** Groups that are only centred: their median distance is 0 although their rewards differ. */
+  readonly unscaled_groups: number;
+  /** Rollouts that enter the statistics; 0 where rewards pass through. */
+  readonly counted_rollouts: number;
   readonly excluded: Partial<Record<ExclusionReason, number>>;
+  /** Rollouts whose representative is doubtful. */
+  readonly doubtful_representatives: number;
   readonly warnings: readonly string[];
+  /** Of the warnings, in their order. */
+  readonly warning_codes: readonly WarningCode[];
   readonly backend: 'cpu' | 'webgpu';
   readonly backend_reason: string;
   readonly adapter: AdapterDescription | null;
@@ -47,6 +68,7 @@ export interface BackendUse {
 
 interface Facts {
   readonly work: Work;
+  readonly settings: Settings;
   readonly options: NormalizeOptions;
   readonly outcome: Outcome;
   readonly survey: SiblingSurvey;
@@ -55,9 +77,17 @@ interface Facts {
 }
 
 export function buildReport(facts: Facts): Report {
-  const { work, outcome, survey, use, seconds } = facts;
+  const { work, settings, outcome, survey, use, seconds } = facts;
   const { columns, plan, estimator, policies } = work;
   const examples = survey.examples.map((example) => ({ ...example, rows: example.rows.map((row) => row + 1) }));
+  const isMainstream = policies.siblings === 'mainstream' && !isPassThrough(estimator);
+  const doubts = findDoubts(plan, columns, isMainstream ? survey.disagreeing : 0);
+  const warnings = warningsOf({
+    ...facts,
+    doubts,
+    looksNormalized: !isPassThrough(estimator) && looksNormalized(plan, columns.rewards),
+    fellBack: use.fellBack ? use.reason : null,
+  });
   return {
     rows: columns.rowCount,
     rollouts: plan.rolloutCount,
@@ -65,12 +95,17 @@ export function buildReport(facts: Facts): Report {
     grouping: plan.tier,
     grouping_rule: TIERS[plan.tier - 1],
     estimator: estimator.name,
-    rule: { baseline: estimator.baseline, scale: estimator.scale, ddof: estimator.ddof, epsilon: estimator.epsilon },
+    like: settings.like,
+    rule: reportedRule(work),
     siblings: { policy: policies.siblings, multi_row: survey.multiRow, disagreeing: survey.disagreeing, examples },
     flat_groups: outcome.flatGroups,
     singleton_groups: outcome.singletonGroups,
+    unscaled_groups: outcome.unscaledGroups,
+    counted_rollouts: outcome.countedRollouts,
     excluded: outcome.excluded,
-    warnings: warningsOf(facts),
+    doubtful_representatives: doubts.count,
+    warnings: warnings.map(({ text }) => text),
+    warning_codes: warnings.map(({ code }) => code),
     backend: use.backend,
     backend_reason: use.reason,
     adapter: use.adapter,
@@ -78,87 +113,13 @@ export function buildReport(facts: Facts): Report {
   };
 }
 
-function warningsOf({ work, options, survey, use }: Facts): string[] {
-  const { columns, plan, policies, estimator } = work;
-  const warnings: string[] = [];
-  if (use.fellBack) warnings.push(`computed on the CPU: ${use.reason}`);
-  if (estimator.scale === 'none') {
-    if (options.epsilon !== undefined) warnings.push(`epsilon has no effect: ${estimator.name} does not divide here`);
-    if (options.ddof !== undefined) warnings.push(`ddof has no effect: ${estimator.name} does not divide here`);
-  }
-  if (isPassThrough(estimator)) {
-    if (plan.tier > 2 && !options.strict) warnings.push(fallbackText(work, options));
-    return [...warnings, ...ignoredChecks(work, options, survey)];
-  }
-  if (plan.tier > 2) warnings.push(fallbackText(work, options));
-  warnings.push(...keyWarnings(work));
-  if (survey.disagreeing > 0) warnings.push(disagreementText(work, survey));
-  const named = policies.exclude.filter((reason) => ['truncated', 'aborted', 'failed'].includes(reason));
-  if (named.length > 0 && columns.unknownStatuses.length > 0) {
-    const texts = columns.unknownStatuses.map((text) => JSON.stringify(text)).join(', ');
-    warnings.push(`some rows have a status that --exclude cannot name: ${texts}`);
-  }
-  return warnings;
-}
-
-/** Below tier 2 the groups are a guess from the order of rows, or none at all. */
-function fallbackText(
-  { columns, plan }: Work,
-  { nSamplesPerPrompt: samples, rolloutBatchSize: prompts }: NormalizeOptions,
-): string {
-  const { count } = plan.ungrouped;
-  const missing = `${count} of ${columns.rowCount} rows have no group_index (${describeUngrouped(plan.ungrouped, columns.place)})`;
-  if (plan.tier === 3) return `${missing}: grouped by position, ${samples} rows each (tier 3)`;
-  const one = 'all rows are one prompt group (tier 4)';
-  if (samples !== undefined && prompts !== undefined) {
-    return `${missing}, and ${samples} samples per prompt x ${prompts} prompts are ${samples * prompts} rows, not ${columns.rowCount}: ${one}`;
-  }
-  if (samples === undefined && prompts === undefined) return `${missing}: ${one}`;
-  return `${missing}, and a layout takes both n-samples-per-prompt and rollout-batch-size: ${one}`;
-}
-
-function keyWarnings({ columns, plan }: Work): string[] {
-  const { mergedKeys, repeatedKeys } = plan.hygiene;
-  const warnings: string[] = [];
-  const named = (row: number) => `${columns.rolloutIds.describe(columns.rolloutCodes![row])} at ${columns.place(row)}`;
-  if (mergedKeys.count > 0) {
-    warnings.push(
-      `${mergedKeys.count} rollouts join rows by rollout_id with rows by an equal index (first: ${named(mergedKeys.row)})`,
-    );
-  }
-  if (repeatedKeys.count > 0) {
-    const what =
-      plan.tier === 2
-        ? 'stand in more than one prompt group and count as a rollout in each'
-        : 'stand on both sides of a group boundary';
-    warnings.push(`${repeatedKeys.count} rollout ids ${what} (first: ${named(repeatedKeys.row)})`);
-  }
-  return warnings;
-}
-
-function disagreementText({ columns, policies }: Work, { disagreeing, examples }: SiblingSurvey): string {
-  const shown = examples.map(({ rollout, rows, rewards }) => {
-    const siblings = rows.map((row, i) => `${columns.place(row)}: ${rewards[i] ?? 'none'}`);
-    return `rollout ${rollout} (${siblings.join(', ')})`;
-  });
-  const first = shown.length < disagreeing ? `, the first ${shown.length}` : '';
-  return `siblings of ${disagreeing} rollouts have different rewards (policy: ${policies.siblings})${first}: ${shown.join('; ')}`;
-}
-
-/** With pass-through nothing is grouped, but what would have been refused is said. */
-function ignoredChecks({ columns, plan, estimator }: Work, options: NormalizeOptions, survey: SiblingSurvey): string[] {
-  const warnings: string[] = [];
-  const unchecked = `is not checked, as ${estimator.name} passes rewards through here`;
-  const total = options.promptGroupSizes?.reduce((sum, size) => sum + size, 0) ?? columns.rowCount;
-  if (total !== columns.rowCount) {
-    warnings.push(`prompt group sizes sum to ${total} but the batch has ${columns.rowCount} rows; this ${unchecked}`);
-  }
-  if (options.strict && plan.tier > 2) {
-    const rows = describeUngrouped(plan.ungrouped, columns.place);
-    warnings.push(`strict grouping needs group_index on every row, and it is missing on ${rows}; this ${unchecked}`);
-  }
-  if (options.siblings === 'shared' && survey.disagreeing > 0) {
-    warnings.push(`siblings of ${survey.disagreeing} rollouts have different rewards; this ${unchecked}`);
-  }
-  return warnings;
+function reportedRule({ estimator }: Work): ReportedRule {
+  const { baseline, scale, ddof, epsilon, minStd, singleton, step, rewardWeights, clipReward, clip } = estimator;
+  return {
+    ...{ baseline, scale, ddof, epsilon, singleton, step },
+    min_std: minStd,
+    reward_weights: rewardWeights,
+    clip_reward: clipReward,
+    clip,
+  };
 }

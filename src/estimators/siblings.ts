@@ -63,7 +63,7 @@ function describe(plan: Plan, columns: SampleColumns, start: number, end: number
 }
 
 /** -0 equals 0; missing equals missing. */
-const sameReward = (a: number, b: number) => a === b || (Number.isNaN(a) && Number.isNaN(b));
+export const sameReward = (a: number, b: number) => a === b || (Number.isNaN(a) && Number.isNaN(b));
 
 const presentOrNull = (reward: number) => (Number.isNaN(reward) ? null : reward);
 

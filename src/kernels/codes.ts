@@ -24,6 +24,24 @@ export const GROUP_STATUS = {
   overflow: 2,
   /** The divisor is 0, or the variance is so small that binary64 has lost its digits. */
   vanishing: 3,
+  /** Has advantages that are only centred: the scale is 0 although the rewards differ. */
+  unscaled: 4,
+} as const;
+
+/** What group-divisor makes a divisor of. */
+export const MEASURE = {
+  /** V, a sum of squares: sqrt(V / (total - ddof)) + epsilon. */
+  deviation: 0,
+  /** V: sqrt(V / (total - ddof) + epsilon). */
+  deviationInside: 1,
+  /** V: sqrt(max(V / (total - ddof), epsilon)). */
+  deviationFloor: 2,
+  /** A median distance from the median: 1.4826 times it + epsilon. */
+  medianDistance: 3,
+  /** A sum of rewards: sum / n + epsilon. */
+  mean: 4,
+  /** The divisor itself. */
+  constant: 5,
 } as const;
 
 /**

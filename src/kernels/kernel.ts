@@ -48,6 +48,10 @@ export interface Kernel<B extends BindingMap = BindingMap, P extends string = st
   readonly preludes: readonly string[];
   /** u32 fields after the dispatch fields, in the order of the shader's struct. */
   readonly parameters: readonly P[];
+  /** An item walks all elements of its segment, however many, and may do so several times. */
+  readonly walksWholeSegments?: true;
+  /** How often it looks at an element, where that is much more than once. */
+  readonly looksPerElement?: number;
   /** In the order of the shader's binding numbers, from 1 (0 holds the parameters). */
   readonly bindings: B;
   /**

@@ -17,6 +17,8 @@ export interface GroupingOptions {
   readonly rolloutBatchSize?: number | undefined;
   /** Refuse tiers 3 and 4. */
   readonly strict?: boolean | undefined;
+  /** Pass over tier 2, as frameworks do that reshape rows by their position. */
+  readonly byPosition?: boolean | undefined;
 }
 
 /** Rows (from 0) without group_index. */
@@ -52,8 +54,8 @@ export function groupRows(
 ): RowGroups {
   requireCounts(options);
   if (options.promptGroupSizes) return slicesOfSizes(options.promptGroupSizes, rowCount);
-  const ungrouped = rowsWithout(groupCodes, rowCount);
-  if (ungrouped.count === 0) {
+  const ungrouped = options.byPosition ? NONE_UNGROUPED : rowsWithout(groupCodes, rowCount);
+  if (ungrouped.count === 0 && (!options.byPosition || rowCount === 0)) {
     const empty = {
       tier: 2,
       ungrouped: NONE_UNGROUPED,

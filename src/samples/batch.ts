@@ -11,6 +11,7 @@ import {
 } from './columns.ts';
 import { type Id, IdCoder, NO_ID } from './ids.ts';
 import { packLossMasks, requirePackedMasks } from './loss-masks.ts';
+import { shareMissing, weightedSum } from './rewards.ts';
 import { NO_COUNT, saysTokens, trainableTokens as tokensOfRow } from './tokens.ts';
 
 /** Ids of one column: integers of any width, or strings; null and undefined are absent. */
@@ -22,10 +23,16 @@ export type IdColumn =
   | BigUint64Array
   | ArrayLike<Id | null | undefined>;
 
-/** The rows of a batch as columns of equal length. Only `reward` is required. */
+/** Binary64; NaN, null or an infinity is missing; booleans are 1 and 0. */
+export type NumberColumn = Float64Array | Float32Array | ArrayLike<number | boolean | null | undefined>;
+
+/** The rows of a batch as columns of equal length. Only `reward`, or `rewards`, is required. */
 export interface Batch {
-  /** Binary64; NaN, null or an infinity is a missing reward; booleans are 1 and 0. */
-  readonly reward: Float64Array | Float32Array | ArrayLike<number | boolean | null | undefined>;
+  readonly reward?: NumberColumn | undefined;
+  /** Several rewards of a row by name, for gdpo; a row that lacks one lacks all. The reward of a row is their sum. */
+  readonly rewards?: Readonly<Record<string, NumberColumn>> | undefined;
+  /** Recorded baselines, for remax. */
+  readonly baseline?: NumberColumn | undefined;
   readonly groupIndex?: IdColumn | undefined;
   readonly rolloutId?: IdColumn | undefined;
   readonly index?: IdColumn | undefined;
@@ -42,18 +49,16 @@ export interface Batch {
  * @throws InputError naming row and field
  */
 export function columnsOfBatch(batch: Batch): SampleColumns {
-  requireShape(batch);
-  const rowCount = batch.reward.length;
+  const rowCount = requireShape(batch);
   const groupIds = new IdCoder();
   const rolloutIds = new IdCoder();
-  const { rewards, missingReward } = rewardsOf(batch.reward);
   const { flags, unknownStatuses } = flagsOf(batch, rowCount);
   return {
     rowCount,
     groupCodes: batch.groupIndex ? codesOf('groupIndex', batch.groupIndex, groupIds) : null,
     rolloutCodes: rolloutCodesOf(batch, rolloutIds, flags),
-    rewards,
-    missingReward,
+    ...(batch.rewards ? severalRewards(batch.rewards, rowCount) : numbersOf('reward', batch.reward!)),
+    baselines: batch.baseline ? numbersOf('baseline', batch.baseline).rewards : null,
     ...tokensOf(batch, rowCount, flags),
     flags,
     groupIds,
@@ -67,36 +72,59 @@ const place = (row: number) => `row ${row + 1}`;
 
 const COLUMNS = [
   ...['reward', 'groupIndex', 'rolloutId', 'index', 'lossMask', 'responseLength', 'trainableTokens'],
-  ...['removeSample', 'status'],
+  ...['removeSample', 'status', 'rewards', 'baseline'],
 ];
 
-/** Columns are arrays of one length, and none is misspelled: a name that is not read would change the result unseen. */
-function requireShape(batch: Batch): void {
-  if (!isArray(batch.reward)) throw new InputError('reward must be an array or a typed array');
-  for (const [field, column] of Object.entries(batch)) {
-    if (!COLUMNS.includes(field)) throw new InputError(`unknown column ${field}; known: ${COLUMNS.join(', ')}`);
+/**
+ * Columns are arrays of one length, and none is misspelled: a name that is not read would change the result unseen.
+ * @returns that length
+ */
+function requireShape({ rewards, ...batch }: Batch): number {
+  if (rewards && batch.reward) throw new InputError('a batch has reward or rewards, not both');
+  const named = Object.entries(rewards ?? {}).map(([name, column]) => [`rewards.${name}`, column] as const);
+  const [first] = rewards ? named : ([['reward', batch.reward]] as const);
+  if (!first || !isArray(first[1]))
+    throw new InputError(`${first?.[0] ?? 'rewards'} must be an array or a typed array`);
+  const rowCount = first[1]!.length;
+  for (const [field, column] of [...Object.entries(batch), ...named]) {
+    if (!COLUMNS.includes(field) && !field.startsWith('rewards.'))
+      throw new InputError(`unknown column ${field}; known: ${COLUMNS.join(', ')}`);
     if (column === undefined || column === null) continue;
     const isPacked = field === 'lossMask' && 'wordOffsets' in column;
     if (isPacked) requirePackedMasks(column);
     else if (!isArray(column)) throw new InputError(`${field} must be an array or a typed array`);
-    const length = isPacked ? column.wordOffsets.length - 1 : column.length;
-    if (length !== batch.reward.length) {
-      throw new InputError(`${field} has ${length} entries but reward has ${batch.reward.length}`);
-    }
+    const length = isPacked ? column.wordOffsets.length - 1 : (column as ArrayLike<unknown>).length;
+    if (length !== rowCount) throw new InputError(`${field} has ${length} entries but ${first[0]} has ${rowCount}`);
   }
+  return rowCount;
 }
 
 function isArray(column: unknown): boolean {
   return Array.isArray(column) || (ArrayBuffer.isView(column) && !(column instanceof DataView));
 }
 
-function rewardsOf(column: Batch['reward']): Pick<SampleColumns, 'rewards' | 'missingReward'> {
+function severalRewards(
+  named: NonNullable<Batch['rewards']>,
+  rowCount: number,
+): Pick<SampleColumns, 'rewards' | 'missingReward' | 'rewardParts' | 'rewardNames'> {
+  const rewardNames = Object.keys(named);
+  const parts = rewardNames.map((name) => numbersOf(`rewards.${name}`, named[name]));
+  const missingReward = parts.reduce<SampleColumns['missingReward']>(
+    (first, { missingReward: own }) => (own && (first === null || own.row < first.row) ? own : first),
+    null,
+  );
+  const rewardParts = parts.map(({ rewards }) => rewards);
+  shareMissing(rewardParts, rowCount);
+  return { rewardNames, rewardParts, missingReward, rewards: weightedSum(rewardParts, null, rowCount) };
+}
+
+function numbersOf(field: string, column: NumberColumn): Pick<SampleColumns, 'rewards' | 'missingReward'> {
   const rewards = new Float64Array(column.length);
   let missingReward: SampleColumns['missingReward'] = null;
   for (let row = 0; row < rewards.length; row++) {
     const reward = column[row];
     if (typeof reward !== 'number' && typeof reward !== 'boolean' && reward !== null && reward !== undefined) {
-      throw new InputError(`${place(row)}: reward must be a number, a boolean or null, got ${typeof reward}`);
+      throw new InputError(`${place(row)}: ${field} must be a number, a boolean or null, got ${typeof reward}`);
     }
     const value =
       typeof reward === 'number' ? reward : reward === null || reward === undefined ? Number.NaN : Number(reward);

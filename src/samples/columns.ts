@@ -30,6 +30,11 @@ export interface SampleColumns {
   readonly rolloutCodes: Uint32Array | null;
   /** Binary64 rewards; NaN stands for a missing one. */
   readonly rewards: Float64Array;
+  /** Several rewards of a row by name, each binary64 with NaN in all of them where one is missing; null: there is one. */
+  readonly rewardParts?: readonly Float64Array[] | null;
+  readonly rewardNames?: readonly string[] | null;
+  /** Recorded baselines, binary64; NaN stands for a missing one; null: there are none. */
+  readonly baselines?: Float64Array | null;
   /** The first row without a reward and what stands there; null: every row has one. */
   readonly missingReward: { readonly row: number; readonly found: string } | null;
   /** Trainable tokens, or COUNT_THE_MASK; null: unknown for the whole batch. */

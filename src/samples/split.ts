@@ -47,6 +47,8 @@ function select(columns: SampleColumns, rows: Uint32Array): SampleColumns {
     rolloutCodes: gather(rolloutCodes, rows, new Uint32Array(rows.length)),
     rewards: selected,
     missingReward: missing < 0 ? null : { row: missing, found },
+    rewardParts: columns.rewardParts?.map((part) => gather(part, rows, new Float64Array(rows.length))!) ?? null,
+    baselines: gather(columns.baselines ?? null, rows, new Float64Array(rows.length)),
     fixedTokens: gather(fixedTokens, rows, new Uint32Array(rows.length)),
     flags: gather(flags, rows, new Uint8Array(rows.length)),
     place: (row) => columns.place(rows[row]),

@@ -294,7 +294,7 @@ describe('what is longer than a binding', () => {
   ];
 
   it.each(batches)('%s: gives the bits of the CPU, contiguous and shuffled', async (_, batch) => {
-    const order = Array.from({ length: batch.reward.length }, (_, row) => row);
+    const order = Array.from({ length: batch.reward!.length }, (_, row) => row);
     shuffle(order, random);
     const differences: string[] = [];
     for (const [name, each] of [['contiguous', batch] as const, ['shuffled', rowsOf(batch, order)] as const]) {

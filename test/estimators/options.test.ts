@@ -18,7 +18,7 @@ const REFUSED: [string, object, string][] = [
   [
     'an unknown estimator',
     { estimator: 'grpo2' },
-    "unknown advantage estimator 'grpo2'; known: grpo, gspo, cispo, reinforce_plus_plus_baseline, dr_grpo, ppo, reinforce_plus_plus, raw",
+    "unknown advantage estimator 'grpo2'; known: grpo, gspo, cispo, reinforce_plus_plus_baseline, dr_grpo, rloo, maxrl, opo, grpo_passk, gdpo, remax, ppo, reinforce_plus_plus, raw",
   ],
   [
     'a name that every object has',
@@ -75,9 +75,13 @@ describe('impossible options are a usage error', () => {
 });
 
 describe('estimators', () => {
-  const divides = { baseline: 'group-mean', scale: 'deviation' };
-  const centres = { baseline: 'group-mean', scale: 'none' };
-  const passes = { baseline: 'none', scale: 'none' };
+  const divides = { baseline: 'mean', scale: 'group' };
+  const centres = { baseline: 'mean', scale: 'none' };
+  const passes = { baseline: 'pass-through', scale: 'none' };
+  const rloo = { baseline: 'leave-one-out', scale: 'none' };
+  const maxrl = { baseline: 'mean', scale: 'mean', epsilon: 0 };
+  const opo = { baseline: 'length-mean', scale: 'none' };
+  const remax = { baseline: 'column', scale: 'none' };
 
   test.each([
     ['grpo', divides, centres],
@@ -85,17 +89,27 @@ describe('estimators', () => {
     ['cispo', divides, centres],
     ['reinforce_plus_plus_baseline', centres, centres],
     ['dr_grpo', centres, centres],
+    ['rloo', rloo, rloo],
+    ['maxrl', maxrl, maxrl],
+    ['opo', opo, opo],
+    ['grpo_passk', { baseline: 'runner-up', scale: 'group' }, { baseline: 'runner-up', scale: 'none' }],
+    ['gdpo', { ...divides, perReward: true }, { ...divides, perReward: true }],
+    ['remax', remax, remax],
     ['ppo', passes, passes],
     ['reinforce_plus_plus', passes, passes],
     ['raw', passes, passes],
   ] as const)('%s: its rule, and without the division', (estimator, rule, withoutStd) => {
-    expect(resolveEstimator({ estimator })).toEqual({ name: estimator, ...rule, ddof: 1, epsilon: 1e-6 });
+    const resolved = resolveEstimator({ estimator });
+    expect(resolved).toMatchObject({ name: estimator, ddof: 1, epsilon: 1e-6, ...rule });
+    expect(resolved.step).toEqual(
+      estimator === 'gdpo' ? { weight: 'rollouts', ddof: 1, epsilon: 1e-6, epsilonAt: 'outside' } : null,
+    );
     expect(resolveEstimator({ estimator, disableGrpoStdNormalization: true })).toMatchObject(withoutStd);
     expect(resolveEstimator({ estimator, disableRewardsNormalization: true })).toMatchObject(passes);
   });
 
   test('the default is grpo with ddof 1 and epsilon 1e-6', () => {
-    expect(resolveEstimator({})).toEqual({ name: 'grpo', ...divides, ddof: 1, epsilon: 1e-6 });
+    expect(resolveEstimator({})).toMatchObject({ name: 'grpo', ...divides, ddof: 1, epsilon: 1e-6, minStd: 0 });
     expect(resolveEstimator({ estimator: undefined, ddof: undefined, epsilon: undefined }).name).toBe('grpo');
   });
 

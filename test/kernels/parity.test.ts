@@ -1,13 +1,14 @@
 /** Every kernel by itself: the shader and its CPU twin give equal bits for equal inputs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHOICE, GROUP_STATUS, NOT_COUNTED } from '../../src/kernels/codes.ts';
-import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/kernels/cpu/group-deviation.ts';
+import { CHOICE, GROUP_STATUS, MEASURE, NOT_COUNTED } from '../../src/kernels/codes.ts';
+import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/kernels/cpu/group-divisor.ts';
 import { cpuExecutor } from '../../src/kernels/cpu-executor.ts';
 import type { Executor } from '../../src/kernels/executor.ts';
 import type { Kernel } from '../../src/kernels/kernel.ts';
 import { KERNELS } from '../../src/kernels/table.ts';
 import { gpuExecutor } from '../../src/kernels/webgpu/executor.ts';
 import { GpuSession } from '../../src/kernels/webgpu/session.ts';
+import { wordsOf } from '../../src/numeric/words.ts';
 import { planReduction } from '../../src/plan/reduction.ts';
 import { COUNT_THE_MASK } from '../../src/samples/columns.ts';
 import {
@@ -31,6 +32,7 @@ const SLICED_LIMITS = { pieceLength: PIECE_LENGTH, bindingBytes: 16 * PIECE_LENG
 const TOKENS = [0, 1, 1, 7, 2 ** 24 + 1, 2 ** 31, 2 ** 32 - 2];
 const NOT_FINITE = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN];
 const DIVISORS = [1e-6, 0.3, 1, 3, 1e-300, 1e300, Number.MIN_VALUE, 0];
+const WEIGHTS = [0, 1, 7, 4096, 2 ** 40, 2 ** 53];
 const EPSILONS = [
   0,
   1e-6,
@@ -234,20 +236,22 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
     *cases({ segments }, random) {
       for (const { what, values, offsets } of filled(segments, random)) {
         const { itemCount, elementOffsets, itemSegments } = planReduction(offsets, PIECE_LENGTH)[0];
-        for (const squared of [0, 1]) {
+        for (const [squared, weighted] of [
+          [0, 0],
+          [1, 0],
+          [0, 1],
+          [1, 1],
+        ]) {
           const inputs = {
             bounds: elementOffsets,
             itemSegments,
             values,
             references: firstsOf(offsets, values),
-            centres: squared
-              ? firstsOf(
-                  offsets,
-                  values.map((value) => value * random.pick([0, 0.25, -0.3])),
-                )
-              : null,
+            centres: squared ? centresOf(offsets, values, random) : null,
+            weights: weighted ? values.map(() => random.pick(WEIGHTS)) : null,
           };
-          yield { what, parameters: { wholeSegments: itemSegments ? 0 : 1, squared }, itemCount, inputs };
+          const parameters = { wholeSegments: itemSegments ? 0 : 1, squared, weighted };
+          yield { what: `${what}, weighted ${weighted}`, parameters, itemCount, inputs };
         }
       }
     },
@@ -256,6 +260,11 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         what: 'only the high word tells a spread',
         line: '    if ((term.x | (term.y & 0x7fffffffu)) != 0u) {',
         replacement: '    if ((term.y & 0x7fffffffu) != 0u) {',
+      },
+      {
+        what: 'the weights are not looked at',
+        line: '    if (parameters.weighted == 1u) {',
+        replacement: '    if (false) {',
       },
       {
         what: 'the centre is not subtracted',
@@ -309,16 +318,29 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
       for (const itemCount of itemCounts) {
         const bounds = new Uint32Array(itemCount + 1);
         for (let i = 0; i < itemCount; i++)
-          bounds[i + 1] = bounds[i] + (i === 0 ? 2 ** 31 + 3 : 2 + random.below(2 ** random.below(22)));
+          bounds[i + 1] = bounds[i] + (i === 0 ? 2 ** 31 + 3 : random.below(2 ** random.below(22)));
+        const [weighted, singleKeepsReward] = [random.below(2), random.below(2)];
         const inputs = {
           bounds,
+          references: anyValues(itemCount, random),
+          totals: weighted ? Float64Array.from({ length: itemCount }, () => random.pick(WEIGHTS) + 1) : null,
           sums: anyValues(itemCount, random).map((sum) => (random.below(9) === 0 ? random.pick(NOT_FINITE) : sum)),
           spreads: Uint32Array.from({ length: itemCount }, () => Number(random.below(4) > 0)),
         };
-        yield { what: `${itemCount} items`, parameters: {}, itemCount, inputs };
+        yield { what: `${itemCount} items`, parameters: { weighted, singleKeepsReward }, itemCount, inputs };
       }
     },
     changes: [
+      {
+        what: 'a single reward is not kept',
+        line: '  if (counted == 1u && parameters.single_keeps_reward == 1u) {',
+        replacement: '  if (false) {',
+      },
+      {
+        what: 'a weighted sum is divided by the number of rollouts',
+        line: '  if (parameters.weighted == 1u) {',
+        replacement: '  if (false) {',
+      },
       {
         what: 'an overflow is not noticed',
         line: '  let is_finite = (sums[at].y & 0x7ff00000u) != 0x7ff00000u;',
@@ -338,39 +360,111 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
     ],
   },
 
-  groupDeviation: {
-    *cases({ itemCounts }, random) {
-      for (const [turn, itemCount] of itemCounts.entries()) {
-        for (const [place, epsilon] of EPSILONS.entries()) {
-          const ddof = (turn + place) % 2;
-          const [epsilonLow, epsilonHigh] = new Uint32Array(Float64Array.of(epsilon).buffer);
-          const bounds = new Uint32Array(itemCount + 1);
-          for (let i = 0; i < itemCount; i++) bounds[i + 1] = bounds[i] + 2 + random.below(2 ** random.below(20));
+  groupMedian: {
+    *cases({ segments }, random) {
+      for (const { what, values, offsets } of filled(segments, random)) {
+        for (const distances of [0, 1]) {
           const inputs = {
-            bounds,
-            squareSums: anyValues(itemCount, random).map((value) =>
-              random.below(3) === 0 ? random.pick(SQUARE_SUMS) : Math.abs(value),
-            ),
-            means: Uint32Array.from({ length: itemCount }, () =>
-              random.below(3) === 0 ? random.pick(Object.values(GROUP_STATUS)) : GROUP_STATUS.regular,
-            ),
+            bounds: offsets,
+            values: distances && values.length > 40 ? values.with(7, Number.NaN) : values,
+            references: firstsOf(offsets, values),
+            centres: distances ? centresOf(offsets, values, random) : null,
           };
-          const what = `${itemCount} items, epsilon ${epsilon}, ddof ${ddof}`;
-          yield { what, parameters: { ddof, epsilonLow, epsilonHigh }, itemCount, inputs };
+          yield {
+            what: `${what}, distances ${distances}`,
+            parameters: { distances },
+            itemCount: offsets.length - 1,
+            inputs,
+          };
+        }
+      }
+    },
+    changes: [
+      {
+        what: 'the upper one of the middle two is taken twice',
+        line: '  if (count_below(upper, start, end, at) < count >> 1u) {',
+        replacement: '  if (true) {',
+      },
+      {
+        what: 'the last bit of a key is not looked at',
+        line: '    let candidate = vec2<u32>(key.x | bit, key.y);',
+        replacement: '    let candidate = vec2<u32>((key.x | bit) & 0xfffffffeu, key.y);',
+      },
+      {
+        what: 'distances keep their sign',
+        line: '  return vec2<u32>(distance.x, distance.y & 0x7fffffffu);',
+        replacement: '  return without_minus_zero(distance);',
+      },
+      {
+        what: 'what is no number is passed over',
+        line: '    if (is_nan(term_at(i, at))) {',
+        replacement: '    if (false) {',
+      },
+    ],
+  },
+
+  groupTotal: {
+    *cases({ segments }, random) {
+      for (const { what, values, offsets } of filled(segments, random))
+        yield { what, parameters: {}, itemCount: offsets.length - 1, inputs: { bounds: offsets, values } };
+    },
+    changes: [
+      {
+        what: 'rounding errors are not added',
+        line: '  sums[at] = f64_add(sum, errors);',
+        replacement: '  sums[at] = sum;',
+      },
+    ],
+  },
+
+  groupDivisor: {
+    *cases({ itemCounts }, random) {
+      for (const itemCount of itemCounts) {
+        for (const [name, measure] of Object.entries(MEASURE)) {
+          for (const epsilon of EPSILONS) {
+            const ddof = random.below(2);
+            const weighted = measure >= MEASURE.deviation && measure <= MEASURE.deviationFloor ? random.below(2) : 0;
+            const [epsilonLow, epsilonHigh] = wordsOf(epsilon);
+            const [minStdLow, minStdHigh] = wordsOf(random.pick([0, 0, 0.5, 1e300]));
+            const bounds = new Uint32Array(itemCount + 1);
+            for (let i = 0; i < itemCount; i++) bounds[i + 1] = bounds[i] + random.below(2 ** random.below(20));
+            const inputs = {
+              bounds,
+              measures: anyValues(itemCount, random).map((value) =>
+                random.below(3) === 0 ? random.pick(SQUARE_SUMS) : measure === MEASURE.mean ? value : Math.abs(value),
+              ),
+              totals: weighted ? Float64Array.from({ length: itemCount }, () => random.pick(WEIGHTS)) : null,
+              means: Uint32Array.from({ length: itemCount }, () =>
+                random.below(3) === 0 ? random.pick(Object.values(GROUP_STATUS)) : GROUP_STATUS.regular,
+              ),
+            };
+            const parameters = {
+              ...{ measure, ddof, epsilonLow, epsilonHigh, minStdLow, minStdHigh, weighted },
+              leaveOneOut: random.below(2),
+              single: random.below(3),
+              positiveMean: random.below(2),
+              flatToo: random.below(2),
+            };
+            yield {
+              what: `${itemCount} items, ${name}, epsilon ${epsilon}, ddof ${ddof}`,
+              parameters,
+              itemCount,
+              inputs,
+            };
+          }
         }
       }
     },
     changes: [
       {
         what: 'ddof is always 1',
-        line: '  let variance = f64_divide(square_sums[at], f64_from_u32(counted - parameters.ddof));',
-        replacement: '  let variance = f64_divide(square_sums[at], f64_from_u32(counted - 1u));',
+        line: '    let ddof = f64_from_u32(parameters.ddof);',
+        replacement: '    let ddof = f64_from_u32(1u);',
       },
       {
         what: 'a variance at the threshold vanishes',
-        line: '  } else if (square_sums[at].y < SMALLEST_VARIANCE_SUM_HIGH && parameters.epsilon_high < SMALLEST_HIDING_EPSILON_HIGH) {',
-        replacement:
-          '  } else if (square_sums[at].y <= SMALLEST_VARIANCE_SUM_HIGH && parameters.epsilon_high < SMALLEST_HIDING_EPSILON_HIGH) {',
+        line: '    let is_small = by_spread && value.y < SMALLEST_VARIANCE_SUM_HIGH;',
+        replacement: '    let is_small = by_spread && value.y <= SMALLEST_VARIANCE_SUM_HIGH;',
       },
       {
         what: 'an epsilon at the threshold hides nothing',
@@ -378,10 +472,138 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         replacement: 'const SMALLEST_HIDING_EPSILON_HIGH = 0x26f00001u;',
       },
       {
+        what: 'the factor of a median distance has its last bit wrong',
+        line: 'const MAD_FACTOR = vec2<u32>(0xc710cb29u, 0x3ff7b8bau); // 1.4826',
+        replacement: 'const MAD_FACTOR = vec2<u32>(0xc710cb2au, 0x3ff7b8bau);',
+      },
+      {
+        what: 'a mean of 0 counts as positive',
+        line: '    if (parameters.positive_mean == 1u && !is_nan(mean) && !is_greater(mean, ZERO)) {',
+        replacement: '    if (parameters.positive_mean == 1u && !is_nan(mean) && is_greater(ZERO, mean)) {',
+      },
+      {
+        what: 'a floor is added',
+        line: '      divisor = f64_sqrt(select(variance, epsilon, !is_nan(variance) && is_greater(epsilon, variance)));',
+        replacement: '      divisor = f64_sqrt(f64_add(variance, epsilon));',
+      },
+      {
+        what: 'small deviations are not flat',
+        line: '      if (!is_nan(deviation) && is_greater(vec2<u32>(parameters.min_std_low, parameters.min_std_high), deviation)) {',
+        replacement: '      if (false) {',
+      },
+      {
         what: 'the root is not corrected',
         file: 'binary64-sqrt',
         line: '  let is_digit = u64_less(rest, next);',
         replacement: '  let is_digit = true;',
+      },
+    ],
+  },
+
+  subtractBaselines: {
+    *cases({ itemCounts }, random) {
+      for (const itemCount of itemCounts) {
+        const inputs = { values: anyValues(itemCount, random), baselines: anyValues(itemCount, random) };
+        yield { what: `${itemCount} items`, parameters: {}, itemCount, inputs };
+        yield {
+          what: `${itemCount} equal items`,
+          parameters: {},
+          itemCount,
+          inputs: { ...inputs, baselines: inputs.values },
+        };
+      }
+    },
+    changes: [
+      {
+        what: 'the baseline is added',
+        line: '  differences[at] = f64_subtract(values[at], baselines[at]);',
+        replacement: '  differences[at] = f64_add(values[at], baselines[at]);',
+      },
+    ],
+  },
+
+  keepBest: {
+    *cases({ segments }, random) {
+      for (const { what, values, offsets } of filled(segments, random)) {
+        const inputs = { bounds: offsets, values: values.length > 40 ? values.with(7, Number.NaN) : values };
+        yield { what, parameters: {}, itemCount: offsets.length - 1, inputs };
+      }
+    },
+    changes: [
+      {
+        what: 'a second best that comes after the best is passed over',
+        line: '    } else if (is_greater(value, second_value)) {',
+        replacement: '    } else if (false) {',
+      },
+      {
+        what: 'the last of equal best ones is the best',
+        line: '    } else if (is_greater(value, best_value)) {',
+        replacement: '    } else if (!is_greater(best_value, value)) {',
+      },
+      {
+        what: 'a single one has a margin',
+        line: '  } else if (end - start > 1u) {',
+        replacement: '  } else if (end > start) {',
+      },
+    ],
+  },
+
+  divideByPeers: {
+    *cases({ segments }, random) {
+      for (const [turn, { what, values, offsets }] of [...filled(segments, random)].entries()) {
+        const [epsilonLow, epsilonHigh] = wordsOf(random.pick(EPSILONS));
+        const itemCount = offsets.length - 1;
+        const inputs = {
+          bounds: offsets,
+          values,
+          references: firstsOf(offsets, values),
+          statuses: Uint32Array.from({ length: itemCount }, () => Number(random.below(5) === 0)),
+        };
+        yield { what, parameters: { ddof: turn % 2, epsilonLow, epsilonHigh }, itemCount, inputs };
+      }
+    },
+    changes: [
+      {
+        what: 'the two sides are taken to have one mean',
+        line: '      peers_squares = f64_add(peers_squares, f64_add(moments.squares, between));',
+        replacement: '      peers_squares = f64_add(peers_squares, moments.squares);',
+      },
+      {
+        what: 'equal peers are divided by epsilon',
+        line: '    if (is_nan(scale) || is_greater(scale, ZERO)) {',
+        replacement: '    if (true) {',
+      },
+    ],
+  },
+
+  addWeighted: {
+    *cases({ itemCounts }, random) {
+      for (const itemCount of itemCounts) {
+        for (const first of [0, 1]) {
+          const [weightLow, weightHigh] = wordsOf(random.pick([1, 0, -0.3, 1e-300, 1e300]));
+          const inputs = {
+            advantages: anyValues(itemCount, random),
+            before: first ? null : anyValues(itemCount, random),
+          };
+          yield {
+            what: `${itemCount} items, first ${first}`,
+            parameters: { first, weightLow, weightHigh },
+            itemCount,
+            inputs,
+          };
+        }
+      }
+    },
+    changes: [
+      {
+        what: 'the weight is not looked at',
+        line: '  let weighted = f64_multiply(vec2<u32>(parameters.weight_low, parameters.weight_high), advantages[at]);',
+        replacement: '  let weighted = advantages[at];',
+      },
+      {
+        what: 'those before are forgotten',
+        line: '    sums[at] = f64_add(before[at], weighted);',
+        replacement: '    sums[at] = weighted;',
       },
     ],
   },
@@ -397,27 +619,20 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
             itemSegments,
             values,
             references: firstsOf(offsets, values),
-            centres: firstsOf(
-              offsets,
-              values.map((value) => value * random.pick([0, 0.25, -0.3])),
-            ),
+            centres: centresOf(offsets, values, random),
             divisors: divide ? Float64Array.from({ length: segmentCount }, () => random.pick(DIVISORS)) : null,
             statuses: Uint32Array.from({ length: segmentCount }, () => random.pick(Object.values(GROUP_STATUS))),
           };
-          yield { what, parameters: { wholeSegments: itemSegments ? 0 : 1, divide }, itemCount, inputs };
+          const parameters = { wholeSegments: itemSegments ? 0 : 1, divide, keepFlat: random.below(2) };
+          yield { what, parameters, itemCount, inputs };
         }
       }
     },
     changes: [
       {
-        what: 'zero may be -0',
-        line: '    if (statuses[segment] == STATUS_FLAT || advantage == 0x80000000u) {',
-        replacement: '    if (statuses[segment] == STATUS_FLAT) {',
-      },
-      {
         what: 'a flat group is normalized as others are',
-        line: '    if (statuses[segment] == STATUS_FLAT || advantage == 0x80000000u) {',
-        replacement: '    if (advantage == 0x80000000u) {',
+        line: '    if (statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u) {',
+        replacement: '    if (false) {',
       },
       {
         what: 'the segment of an item is its number',
@@ -437,9 +652,10 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
             slots: everyRolloutCounts
               ? null
               : Uint32Array.from({ length: rollouts }, () => random.pick([NOT_COUNTED, random.below(rollouts)])),
-            advantages: Float32Array.from(anyValues(rollouts, random)),
+            advantages: withMissing(anyValues(rollouts, random), random),
           };
-          yield { what: `${itemCount} items`, parameters: { everyRolloutCounts }, itemCount, inputs };
+          const parameters = { everyRolloutCounts, ...bounds(random) };
+          yield { what: `${itemCount} items`, parameters, itemCount, inputs };
         }
       }
     },
@@ -461,14 +677,27 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
     *cases({ itemCounts }, random) {
       for (const itemCount of itemCounts) {
         const rewards = withMissing(anyValues(itemCount, random), random);
-        yield { what: `${itemCount} items`, parameters: {}, itemCount, inputs: { rewards } };
+        yield { what: `${itemCount} items`, parameters: bounds(random), itemCount, inputs: { rewards } };
       }
     },
     changes: [
       {
         what: 'zero may be -0',
-        line: '  if (advantage == 0x80000000u) {',
-        replacement: '  if (false) {',
+        file: 'advantage',
+        line: '  return select(bits, 0u, bits == 0x80000000u);',
+        replacement: '  return bits;',
+      },
+      {
+        what: 'the upper bound is not looked at',
+        file: 'advantage',
+        line: '    if (is_greater(kept, high)) {',
+        replacement: '    if (false) {',
+      },
+      {
+        what: 'what is no number is bounded',
+        file: 'advantage',
+        line: '  if (bounded == 1u && !is_nan(value)) {',
+        replacement: '  if (bounded == 1u) {',
       },
       {
         what: 'ties round up',
@@ -595,6 +824,26 @@ function offsetsOf(lengths: readonly number[]): Uint32Array {
   const offsets = new Uint32Array(lengths.length + 1);
   for (const [i, length] of lengths.entries()) offsets[i + 1] = offsets[i] + length;
   return offsets;
+}
+
+function centresOf(offsets: Uint32Array, values: Float64Array, random: Random): Float64Array {
+  return firstsOf(
+    offsets,
+    values.map((value) => value * random.pick([0, 0.25, -0.3])),
+  );
+}
+
+/** Parameters that bound advantages, or do not. */
+function bounds(random: Random) {
+  const [low, high] = random.pick([
+    [-1, 1],
+    [0, 0],
+    [-0.3, 1e30],
+    [-1e30, -1e-30],
+  ]);
+  const [lowLow, lowHigh] = wordsOf(low);
+  const [highLow, highHigh] = wordsOf(high);
+  return { bounded: random.below(3) > 0 ? 1 : 0, lowLow, lowHigh, highLow, highHigh };
 }
 
 const last = (offsets: Uint32Array): number => offsets[offsets.length - 1];

@@ -1,8 +1,8 @@
 /** The table of kernels and the shader files say the same: both sides are read and compared. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CHOICE, GROUP_STATUS, NOT_COUNTED, UNWRITTEN } from '../../src/kernels/codes.ts';
-import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/kernels/cpu/group-deviation.ts';
+import { CHOICE, GROUP_STATUS, MEASURE, NOT_COUNTED, UNWRITTEN } from '../../src/kernels/codes.ts';
+import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/kernels/cpu/group-divisor.ts';
 import { DISPATCH_FIELDS, type Kernel } from '../../src/kernels/kernel.ts';
 import { KERNELS } from '../../src/kernels/table.ts';
 import { gpuExecutor } from '../../src/kernels/webgpu/executor.ts';
@@ -40,7 +40,7 @@ function declaredIn(text: string): string[] {
 }
 
 const prefixed = (prefix: string, codes: Readonly<Record<string, number>>) =>
-  Object.fromEntries(Object.entries(codes).map(([name, code]) => [`${prefix}_${name.toUpperCase()}`, code]));
+  Object.fromEntries(Object.entries(codes).map(([name, code]) => [`${prefix}_${snakeCase(name).toUpperCase()}`, code]));
 
 const highWord = (value: number) => new Uint32Array(Float64Array.of(value).buffer)[1];
 const lowWord = (value: number) => new Uint32Array(Float64Array.of(value).buffer)[0];
@@ -115,11 +115,12 @@ describe('numbers that both sides hold', () => {
       UNWRITTEN,
       ...prefixed('CHOICE', CHOICE),
       ...prefixed('STATUS', GROUP_STATUS),
+      ...prefixed('MEASURE', MEASURE),
     });
   });
 
   it('the thresholds of a vanishing deviation are the same', () => {
-    const constants = constantsOf(shader('group-deviation.wgsl'));
+    const constants = constantsOf(shader('group-divisor.wgsl'));
     expect(constants).toEqual({
       SMALLEST_VARIANCE_SUM_HIGH: highWord(SMALLEST_VARIANCE_SUM),
       SMALLEST_HIDING_EPSILON_HIGH: highWord(SMALLEST_HIDING_EPSILON),

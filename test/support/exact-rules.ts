@@ -35,9 +35,9 @@ export interface ExactRollout {
 export interface ExactSettings {
   readonly rule: Rule;
   /** One per reward key; default 1. */
-  readonly rewardWeights?: readonly number[];
+  readonly rewardWeights?: readonly number[] | undefined;
   /** Limits of the result; an infinite one limits nothing. */
-  readonly clip?: readonly [number, number];
+  readonly clip?: readonly [number, number] | undefined;
 }
 
 /** Significant bits of a square root. */

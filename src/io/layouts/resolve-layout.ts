@@ -9,7 +9,10 @@ export interface LayoutRequest {
   readonly preset?: string | undefined;
   /** `--map`, each as `field=column`. */
   readonly map?: readonly string[] | undefined;
-  readonly rewardKey?: string | undefined;
+  /** `--reward-key`: one, or several that are kept apart or added up. */
+  readonly rewardKeys?: readonly string[] | undefined;
+  /** Several rewards of a row are kept apart. */
+  readonly rewardsApart?: boolean | undefined;
   /** `--reward-columns`: names and weights. */
   readonly rewardColumns?: readonly { readonly name: string; readonly weight: number }[] | undefined;
   /** `--group-size` */
@@ -113,14 +116,15 @@ const SCORED = '=scored';
 function rewardSource(preset: Preset, field: string | undefined, request: LayoutRequest): RewardSource | undefined {
   const fromText = preset.textRewards ?? false;
   if (request.rewardColumns !== undefined) {
-    if (request.rewardKey !== undefined) throw new UsageError('--reward-columns and --reward-key exclude each other');
+    if (request.rewardKeys !== undefined) throw new UsageError('--reward-columns and --reward-key exclude each other');
     const columns = request.rewardColumns.map(({ name, weight }) => ({ column: parseReference(name), weight }));
     return { columns, isSum: true, scored: false, fromText };
   }
   if (field === undefined) return undefined;
   const scored = field.endsWith(SCORED);
   const column = parseReference(scored ? field.slice(0, -SCORED.length) : field);
-  const key = request.rewardKey === undefined ? {} : { key: request.rewardKey };
+  const [only] = request.rewardKeys ?? [];
+  const key = only === undefined ? {} : { key: only };
   return { columns: [{ column, weight: 1 }], isSum: false, scored, fromText, ...key };
 }
 

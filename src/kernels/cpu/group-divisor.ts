@@ -60,8 +60,8 @@ export const groupDivisor = defineKernel({
       statuses[at] = means[at];
       divisors[at] = 1;
       const counted = bounds[at + 1] - bounds[at];
-      const isFlat = means[at] === GROUP_STATUS.flat && parameters.flatToo === 1 && counted > 0;
-      if (means[at] !== GROUP_STATUS.regular && !isFlat) continue;
+      const isFlat = means[at] === GROUP_STATUS.flat && parameters.flatToo === 1;
+      if (counted === 0 || (means[at] !== GROUP_STATUS.regular && !isFlat)) continue;
       if (counted === 1 && single > 0) {
         if (single === 2) divisors[at] = 1 + epsilon;
         continue;
@@ -75,7 +75,10 @@ export const groupDivisor = defineKernel({
         if (parameters.positiveMean === 1 && mean <= 0) status = GROUP_STATUS.flat;
       } else if (measure === MEASURE.medianDistance) {
         divisor = MAD_FACTOR * value + epsilon;
-        if (value === 0 && !isFlat) status = GROUP_STATUS.unscaled;
+        if (value === 0 && !isFlat) {
+          divisor = 1;
+          status = GROUP_STATUS.unscaled;
+        }
       } else if (measure !== MEASURE.constant) {
         const total = weighted === 1 ? totals[at] : counted;
         const variance = total > ddof ? value / (total - ddof) : 0;
@@ -89,6 +92,7 @@ export const groupDivisor = defineKernel({
         }
       }
       if (leaveOneOut === 1) divisor *= (counted - 1) / counted;
+      if (status === GROUP_STATUS.unscaled) divisors[at] = divisor;
       if (status === GROUP_STATUS.regular) {
         const small =
           (measure === MEASURE.deviation || measure === MEASURE.medianDistance) && value < SMALLEST_VARIANCE_SUM;

@@ -1,13 +1,13 @@
-/** Twin of normalize.wgsl: ((r - r_1) - centre) / divisor, rounded once to binary32, for a piece of a group. */
+/** Twin of normalize.wgsl: ((r - r_1) - centre) / divisor for a piece of a group; 0 in a flat one. */
 
 import { GROUP_STATUS } from '../codes.ts';
 import { defineKernel, read, write } from '../kernel.ts';
 
 export const normalize = defineKernel({
   name: 'normalize',
-  preludes: ['dispatch', 'codes', 'binary64-bits', 'binary64-add', 'binary64-divide', 'binary64-convert'],
-  // divide: 0 leaves the centred value as it is
-  parameters: ['wholeSegments', 'divide'],
+  preludes: ['dispatch', 'codes', 'binary64-bits', 'binary64-add', 'binary64-divide'],
+  // divide: 0 leaves the centred value as it is; keepFlat: flat groups are like the others
+  parameters: ['wholeSegments', 'divide', 'keepFlat'],
   bindings: {
     bounds: read('u32', 'bounds'),
     itemSegments: read('u32', 'item'),
@@ -16,19 +16,19 @@ export const normalize = defineKernel({
     centres: read('f64', 'segment'),
     divisors: read('f64', 'segment'),
     statuses: read('u32', 'segment'),
-    advantages: write('f32', 'element'),
+    advantages: write('f64', 'element'),
   },
   twin(parameters, views) {
-    const { firstItem, itemCount, itemBase, elementBase, segmentBase, wholeSegments, divide } = parameters;
+    const { firstItem, itemCount, itemBase, elementBase, segmentBase, wholeSegments, divide, keepFlat } = parameters;
     const { bounds, itemSegments, values, references, centres, divisors, statuses, advantages } = views;
     for (let item = firstItem; item < firstItem + itemCount; item++) {
       const at = item - itemBase;
       const segment = (wholeSegments === 1 ? item : itemSegments[at]) - segmentBase;
-      const isFlat = statuses[segment] === GROUP_STATUS.flat;
+      const isFlat = statuses[segment] === GROUP_STATUS.flat && keepFlat === 0;
       const divisor = divide === 1 ? divisors[segment] : 1;
       for (let i = bounds[at] - elementBase; i < bounds[at + 1] - elementBase; i++) {
         const centred = values[i] - references[segment] - centres[segment];
-        advantages[i] = isFlat ? 0 : Math.fround(centred / divisor) + 0; // zero is +0
+        advantages[i] = isFlat ? 0 : centred / divisor;
       }
     }
   },

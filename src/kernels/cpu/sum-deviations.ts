@@ -1,6 +1,6 @@
 /**
- * Twin of sum-deviations.wgsl: over a piece of a group, the tree sum of d = r - r_1, or of (d - centre)^2; and whether
- * any d is not zero.
+ * Twin of sum-deviations.wgsl: over a piece of a group, the tree sum of w d with d = r - r_1, or of w (d - centre)^2; and
+ * whether any d is not zero.
  */
 import { TreeAccumulator } from '../../numeric/summation-tree.ts';
 import { defineKernel, read, write } from '../kernel.ts';
@@ -8,20 +8,21 @@ import { defineKernel, read, write } from '../kernel.ts';
 export const sumDeviations = defineKernel({
   name: 'sum-deviations',
   preludes: ['dispatch', 'binary64-bits', 'binary64-add', 'binary64-multiply', 'summation-tree'],
-  // wholeSegments: an item is its segment; squared: sum (d - centre)^2
-  parameters: ['wholeSegments', 'squared'],
+  // wholeSegments: an item is its segment; squared: sum (d - centre)^2; weighted: 0 is w = 1
+  parameters: ['wholeSegments', 'squared', 'weighted'],
   bindings: {
     bounds: read('u32', 'bounds'),
     itemSegments: read('u32', 'item'),
     values: read('f64', 'element'),
     references: read('f64', 'segment'),
     centres: read('f64', 'segment'),
+    weights: read('f64', 'element'),
     sums: write('f64', 'item'),
     spreads: write('u32', 'item'),
   },
   twin(parameters, views) {
-    const { firstItem, itemCount, itemBase, elementBase, segmentBase, wholeSegments, squared } = parameters;
-    const { bounds, itemSegments, values, references, centres, sums, spreads } = views;
+    const { firstItem, itemCount, itemBase, elementBase, segmentBase, wholeSegments, squared, weighted } = parameters;
+    const { bounds, itemSegments, values, references, centres, weights, sums, spreads } = views;
     const tree = new TreeAccumulator();
     for (let item = firstItem; item < firstItem + itemCount; item++) {
       const at = item - itemBase;
@@ -33,7 +34,8 @@ export const sumDeviations = defineKernel({
       for (let i = bounds[at]; i < bounds[at + 1]; i++) {
         const deviation = values[i - elementBase] - reference;
         const centred = deviation - centre;
-        tree.add(squared === 1 ? centred * centred : deviation);
+        const term = squared === 1 ? centred * centred : deviation;
+        tree.add(weighted === 1 ? weights[i - elementBase] * term : term);
         if (deviation !== 0) spread = 1;
       }
       sums[at] = tree.total();

@@ -1,111 +1,161 @@
-/** Counted rewards, group by group, to their advantages: mean, deviation, quotient. */
-import type { Estimator } from '../../estimators/estimators.ts';
-import { planReduction, type ReductionLevel } from '../../plan/reduction.ts';
+/** Counted rewards, group by group, to their advantages: baseline, scale, quotient. */
+import { type Rule, zeroesFlatGroups } from '../../estimators/rule.ts';
+import { wordsOf } from '../../numeric/words.ts';
 import type { KernelArray, Workspace } from '../executor.ts';
 import { KERNELS } from '../table.ts';
-import { gatherRewards } from './select-representatives.ts';
+import { type DivisorSettings, divisorsOf, type GroupDivisors } from './divisors.ts';
+import { type GroupMeans, Groups, type Weights } from './group-statistics.ts';
 
 export interface GroupedRewards {
   /** Counted rollouts of each group; begins at 0. */
   readonly groupOffsets: Uint32Array;
   /** Binary64 per counted rollout. */
   readonly values: KernelArray<'f64'>;
+  /** Trainable tokens of the counted rollouts, for a baseline that they weigh. */
+  readonly lengths: Weights | null;
+  /** Recorded baselines of the counted rollouts. */
+  readonly baselines: KernelArray<'f64'> | null;
+  /** Standard deviation of the batch + epsilon, for a scale that is the batch's. */
+  readonly batchDivisor: number | null;
 }
 
 export interface NormalizedGroups {
-  /** Binary32 per counted rollout. */
-  readonly advantages: KernelArray<'f32'>;
+  /** Binary64 per counted rollout. */
+  readonly advantages: KernelArray<'f64'>;
   /** GROUP_STATUS per group. */
   readonly statuses: KernelArray<'u32'>;
+  /** Per group: first reward; baseline less it; divisor. Null: none was needed. */
+  readonly references: KernelArray<'f64'>;
+  readonly centres: KernelArray<'f64'> | null;
+  readonly divisors: KernelArray<'f64'> | null;
 }
 
 export async function normalizeGroups(
   workspace: Workspace,
   pieceLength: number,
-  { groupOffsets, values }: GroupedRewards,
-  estimator: Estimator,
+  rewards: GroupedRewards,
+  rule: Rule,
 ): Promise<NormalizedGroups> {
-  const groupCount = groupOffsets.length - 1;
-  const levels = planReduction(groupOffsets, pieceLength);
-  const bounds = workspace.input('u32', groupOffsets);
-  const references = await firstOfEachGroup(workspace, groupOffsets, values);
-  const deviations = await sumDeviations(workspace, levels, values, references, null);
-  const centres = workspace.output('f64', groupCount);
-  const means = workspace.output('u32', groupCount);
-  await workspace.run(KERNELS.groupMean, {}, groupCount, { bounds, ...deviations, centres, statuses: means });
-  workspace.release(deviations.sums, deviations.spreads);
-  let divisors: KernelArray<'f64'> | null = null;
-  let statuses = means;
-  if (estimator.scale === 'deviation') {
-    const squares = await sumDeviations(workspace, levels, values, references, centres);
-    divisors = workspace.output('f64', groupCount);
-    statuses = workspace.output('u32', groupCount);
-    const parameters = { ddof: estimator.ddof, ...wordsOf(estimator.epsilon) };
-    await workspace.run(KERNELS.groupDeviation, parameters, groupCount, {
-      bounds,
-      squareSums: squares.sums,
-      means,
-      divisors,
-      statuses,
-    });
-    workspace.release(squares.sums, squares.spreads, means);
+  const groups = new Groups(workspace, pieceLength, rewards.groupOffsets, rewards.values);
+  const references = await groups.references();
+  const means = await groups.means(null, rule.singleton !== 'zero');
+  const checked = await withoutSmallDeviations(workspace, groups, means, rule);
+  if (rule.scale === 'peers') {
+    const advantages = await divideByPeers(workspace, groups, checked, rule);
+    return { advantages, statuses: checked, references, centres: null, divisors: null };
   }
+  const scaled = await scaleOf(workspace, groups, means, checked, rewards.batchDivisor, rule);
+  const statuses = scaled?.statuses ?? checked;
+  const divisors = scaled?.divisors ?? null;
+  const { values, centres } = await differences(workspace, groups, means, rewards, rule);
+  const shift = centres === null ? groups.fill(0) : references;
+  const arrays = { references: shift, centres: centres ?? shift, divisors, statuses };
+  const advantages = await quotients(workspace, groups, values, arrays, !zeroesFlatGroups(rule));
+  return { advantages, statuses, references, centres, divisors };
+}
+
+/** Groups whose standard deviation is below the limit become flat. A deviation that is computed anyway is judged there. */
+async function withoutSmallDeviations(
+  workspace: Workspace,
+  groups: Groups,
+  { centres, statuses }: GroupMeans,
+  { minStd, ddof, scale }: Rule,
+): Promise<KernelArray<'u32'>> {
+  if (minStd === 0 || scale === 'group') return statuses;
+  const squares = await groups.squares(centres);
+  const settings = { measure: 'deviation', ddof, minStd, epsilon: 1, single: 'one' } as const;
+  return (await divisorsOf(workspace, groups, squares, statuses, settings)).statuses;
+}
+
+/** Null: nothing is divided. */
+async function scaleOf(
+  workspace: Workspace,
+  groups: Groups,
+  means: GroupMeans,
+  statuses: KernelArray<'u32'>,
+  batchDivisor: number | null,
+  rule: Rule,
+): Promise<GroupDivisors | null> {
+  const { scale, ddof, epsilon, minStd, meanMustBePositive } = rule;
+  const leaveOneOut = rule.baseline === 'leave-one-out';
+  const single = ({ zero: 'as-others', own: 'one', 'own-scaled': 'one-and-epsilon' } as const)[rule.singleton];
+  const common = { leaveOneOut, single, flatToo: !zeroesFlatGroups(rule) };
+  const by = (measures: KernelArray<'f64'>, settings: DivisorSettings) =>
+    divisorsOf(workspace, groups, measures, statuses, { ...common, ...settings });
+  if (scale === 'group')
+    return by(await groups.squares(means.centres), { measure: 'deviation', ddof, epsilon, minStd });
+  if (scale === 'mad') {
+    const distances = await groups.medians(await groups.medians(null));
+    return by(distances, { measure: 'medianDistance', epsilon });
+  }
+  if (scale === 'mean') return by(await groups.totals(), { measure: 'mean', epsilon, meanMustBePositive });
+  if (scale === 'batch') return by(groups.fill(batchDivisor ?? 1), { measure: 'constant', epsilon });
+  return leaveOneOut ? by(groups.fill(1), { measure: 'constant' }) : null;
+}
+
+/** What is divided: rewards with what is still to be taken off them, or without (null) where it is taken off already. */
+async function differences(
+  workspace: Workspace,
+  groups: Groups,
+  means: GroupMeans,
+  { lengths, baselines }: GroupedRewards,
+  { baseline, singleton }: Rule,
+): Promise<{ values: KernelArray<'f64'>; centres: KernelArray<'f64'> | null }> {
+  const { values, bounds } = groups;
+  if (baseline === 'median') return { values, centres: await groups.medians(null) };
+  if (baseline === 'length-mean' && lengths)
+    return { values, centres: (await groups.means(lengths, singleton !== 'zero')).centres };
+  if (baseline === 'runner-up') {
+    const margins = workspace.output('f64', values.length);
+    await workspace.run(KERNELS.keepBest, {}, groups.count, { bounds, values, margins });
+    return { values: margins, centres: null };
+  }
+  if (baseline === 'column') {
+    const less = workspace.output('f64', values.length);
+    await workspace.run(KERNELS.subtractBaselines, {}, values.length, { values, baselines, differences: less });
+    return { values: less, centres: null };
+  }
+  return { values, centres: baseline === 'none' ? null : means.centres };
+}
+
+/** @param arrays per group */
+export async function quotients(
+  workspace: Workspace,
+  { bounds, levels }: Groups,
+  values: KernelArray<'f64'>,
+  arrays: {
+    readonly references: KernelArray<'f64'>;
+    readonly centres: KernelArray<'f64'>;
+    readonly divisors: KernelArray<'f64'> | null;
+    readonly statuses: KernelArray<'u32'>;
+  },
+  keepFlat: boolean,
+): Promise<KernelArray<'f64'>> {
   const { itemCount, elementOffsets, itemSegments } = levels[0];
-  const advantages = workspace.output('f32', values.length);
-  const arrays = {
+  const advantages = workspace.output('f64', values.length);
+  const pieces = {
     bounds: itemSegments ? workspace.input('u32', elementOffsets) : bounds,
     itemSegments: itemSegments && workspace.input('u32', itemSegments),
-    ...{ values, references, centres, divisors, statuses, advantages },
   };
-  const parameters = { wholeSegments: itemSegments ? 0 : 1, divide: divisors ? 1 : 0 };
-  await workspace.run(KERNELS.normalize, parameters, itemCount, arrays);
-  return { advantages, statuses };
+  const divide = arrays.divisors ? 1 : 0;
+  const parameters = { wholeSegments: itemSegments ? 0 : 1, divide, keepFlat: keepFlat ? 1 : 0 };
+  await workspace.run(KERNELS.normalize, parameters, itemCount, { ...pieces, values, ...arrays, advantages });
+  return advantages;
 }
 
-/** Each group's first counted reward, by which the rest are shifted. */
-async function firstOfEachGroup(workspace: Workspace, groupOffsets: Uint32Array, values: KernelArray<'f64'>) {
-  const last = Math.max(0, values.length - 1);
-  // A group without counted rollouts reads some other group's value; nothing is computed from it.
-  const firsts = groupOffsets.subarray(0, -1).map((offset) => Math.min(offset, last));
-  const rewards = values.length > 0 ? values : workspace.input('f64', new Float64Array(1));
-  return gatherRewards(
-    workspace,
-    { rowsInOrder: 1, rowsByRollout: null, rewards, firstPosition: 0 },
-    workspace.input('u32', firsts),
-  );
-}
-
-/** Per group the tree sum of d = r - r_1, or with `centres` of (d - centre)^2, and whether any d is not zero. */
-async function sumDeviations(
+async function divideByPeers(
   workspace: Workspace,
-  [lowest, ...upper]: readonly ReductionLevel[],
-  values: KernelArray<'f64'>,
-  references: KernelArray<'f64'>,
-  centres: KernelArray<'f64'> | null,
-) {
-  const outputs = (itemCount: number) => ({
-    sums: workspace.output('f64', itemCount),
-    spreads: workspace.output('u32', itemCount),
-  });
-  const bounds = workspace.input('u32', lowest.elementOffsets);
-  const itemSegments = lowest.itemSegments && workspace.input('u32', lowest.itemSegments);
-  let below = outputs(lowest.itemCount);
-  const parameters = { wholeSegments: itemSegments ? 0 : 1, squared: centres ? 1 : 0 };
-  const arrays = { bounds, itemSegments, values, references, centres, ...below };
-  await workspace.run(KERNELS.sumDeviations, parameters, lowest.itemCount, arrays);
-  workspace.release(bounds, itemSegments);
-  for (const { itemCount, elementOffsets } of upper) {
-    const above = outputs(itemCount);
-    const pieces = workspace.input('u32', elementOffsets);
-    const partials = { partialSums: below.sums, partialSpreads: below.spreads };
-    await workspace.run(KERNELS.foldSums, {}, itemCount, { bounds: pieces, ...partials, ...above });
-    workspace.release(pieces, below.sums, below.spreads);
-    below = above;
-  }
-  return below;
-}
-
-function wordsOf(value: number): { epsilonLow: number; epsilonHigh: number } {
-  const [epsilonLow, epsilonHigh] = new Uint32Array(Float64Array.of(value).buffer);
-  return { epsilonLow, epsilonHigh };
+  groups: Groups,
+  statuses: KernelArray<'u32'>,
+  { ddof, epsilon }: Rule,
+): Promise<KernelArray<'f64'>> {
+  const { bounds, values } = groups;
+  const output = () => workspace.output('f64', values.length);
+  const scratch = { meansBefore: output(), squaresBefore: output() };
+  const advantages = output();
+  const [epsilonLow, epsilonHigh] = wordsOf(epsilon);
+  const arrays = { bounds, values, references: await groups.references(), statuses, ...scratch, advantages };
+  await workspace.run(KERNELS.divideByPeers, { ddof, epsilonLow, epsilonHigh }, groups.count, arrays);
+  workspace.release(scratch.meansBefore, scratch.squaresBefore);
+  return advantages;
 }

@@ -5,16 +5,20 @@ import { CHOICE } from '../codes.ts';
 import type { KernelArray, Workspace } from '../executor.ts';
 import { KERNELS } from '../table.ts';
 
-/** The rows of some rollouts as kernels see them. */
-export interface RolloutRows {
+/** How the rows of some rollouts lie. */
+export interface RowOrder {
   /** 1: a position, less firstPosition, is the row's place in `tokens` and `rewards`. */
   readonly rowsInOrder: 0 | 1;
   /** Else the row of each position. */
   readonly rowsByRollout: KernelArray<'u32'> | null;
+  readonly firstPosition: number;
+}
+
+/** The rows of some rollouts as kernels see them. */
+export interface RolloutRows extends RowOrder {
   /** Null: unknown, so that every choice by tokens is a tie. */
   readonly tokens: KernelArray<'u32'> | null;
   readonly rewards: KernelArray<'f64'>;
-  readonly firstPosition: number;
 }
 
 /** @param rowOffsets positions of each rollout's rows, the first at rows.firstPosition */
@@ -55,7 +59,8 @@ export async function selectRepresentatives(
 /** The rewards at some positions. */
 export async function gatherRewards(
   workspace: Workspace,
-  { rowsInOrder, rowsByRollout, rewards, firstPosition }: Omit<RolloutRows, 'tokens'>,
+  { rowsInOrder, rowsByRollout, firstPosition }: RowOrder,
+  rewards: KernelArray<'f64'>,
   positions: KernelArray<'u32'>,
 ): Promise<KernelArray<'f64'>> {
   const values = workspace.output('f64', positions.length);
@@ -66,6 +71,5 @@ export async function gatherRewards(
     rewards,
     values,
   });
-  workspace.release(positions);
   return values;
 }

@@ -23,6 +23,8 @@ const TRANSFER_BYTES = 32 * 2 ** 20;
 const SENTINEL_BYTES = 2 ** 20;
 const SMALLEST_BUFFER = 16;
 const PARAMETER_BYTES = 64;
+/** Elements that one invocation walks over where a kernel's items are whole segments. */
+const LONGEST_WALK = 4096;
 
 class GpuArray<T extends ElementType> implements KernelArray<T> {
   readonly type: T;
@@ -73,6 +75,8 @@ export class GpuWorkspace implements Workspace {
     { elementBase = 0 }: Bases = {},
   ): Promise<void> {
     if (itemCount === 0) return;
+    if (kernel.walksWholeSegments && longestOf(boundsOf(kernel, arrays)!) > this.#longestWalk())
+      return this.#runOnHost(kernel, parameters, itemCount, arrays);
     const whole = { from: 0, to: itemCount, elementFrom: elementBase, elementTo: 0, segmentFrom: 0, segmentTo: 0 };
     if (this.#resident)
       return this.#dispatch(kernel, parameters, whole, boundsOf(kernel, arrays), ({ access }, name) =>
@@ -83,6 +87,20 @@ export class GpuWorkspace implements Workspace {
       return runTwin(kernel, parameters, itemCount, (name) => hostOf(arrays[name]), elementBase);
     for (const slice of this.#slices(kernel, itemCount, arrays))
       await this.#runSlice(kernel, parameters, slice, arrays, elementBase);
+  }
+
+  /** One invocation must not walk for seconds, nor can a slice hold part of what it walks over. */
+  #longestWalk(): number {
+    return Math.min(LONGEST_WALK, Math.floor(this.#limits.bindingBytes / 8) - 1);
+  }
+
+  /** The twin in the shader's place: the same bits, for segments that are too long for one invocation. */
+  async #runOnHost(kernel: Kernel, parameters: Parameters<string>, itemCount: number, arrays: Arrays): Promise<void> {
+    for (const [name, { access }] of Object.entries(kernel.bindings)) {
+      const array = arrays[name] as GpuArray<ElementType> | null;
+      if (array) array.host = access === 'read' ? await this.read(array) : allocateHost(array.type, array.length);
+    }
+    runTwin(kernel, parameters, itemCount, (name) => hostOf(arrays[name]), 0);
   }
 
   async read<T extends ElementType>(array: KernelArray<T>): Promise<HostArray<T>> {
@@ -154,7 +172,9 @@ export class GpuWorkspace implements Workspace {
     const compiled = await this.#session.compiled(kernel);
     const { elementsPerDispatch, workgroupsPerDispatch } = this.#limits;
     const maxItems = workgroupsPerDispatch * this.#session.workgroupSize;
-    const portions = [...portionsOf(slice.from, slice.to, bounds, maxItems, elementsPerDispatch)];
+    const looks = kernel.looksPerElement ?? 1;
+    const maxElements = Math.ceil(elementsPerDispatch / looks);
+    const portions = [...portionsOf(slice.from, slice.to, bounds, maxItems, maxElements)];
     this.#pushScopes();
     const buffers = Object.entries(kernel.bindings).map(([name, spec]) => bufferFor(spec, name));
     const uniform = this.#parameterBuffer(kernel, parameters, slice, portions);
@@ -166,7 +186,7 @@ export class GpuWorkspace implements Workspace {
     for (const [index, portion] of portions.entries()) {
       if (this.#session.ledger.isFull) await this.#settleLedger();
       this.#submitPortion(compiled.pipeline, bindGroup, index, portion, index === 0 ? outputs : []);
-      await this.#throttle(kernel.name, portion.work);
+      await this.#throttle(kernel.name, portion.work * looks);
     }
     this.#destroy(uniform);
   }
@@ -368,6 +388,12 @@ function partOf({ extent }: BindingSpec, slice: ItemSlice, elementBase: number):
 function boundsOf(kernel: Kernel, arrays: Arrays): Uint32Array | null {
   const walks = Object.values(kernel.bindings).some(({ extent }) => extent === 'element' || extent === 'row');
   return walks ? (hostOf(arrays.bounds) as Uint32Array | null) : null;
+}
+
+function longestOf(bounds: Uint32Array): number {
+  let longest = 0;
+  for (let item = 1; item < bounds.length; item++) longest = Math.max(longest, bounds[item] - bounds[item - 1]);
+  return longest;
 }
 
 function readsAnyEntry(kernel: Kernel, parameters: Parameters<string>): boolean {

@@ -1,0 +1,80 @@
+/** Statistics over all counted rollouts of a batch, in the one tree that their number gives, however they were cut. */
+import type { BatchStep, Rule } from '../../estimators/rule.ts';
+import { GROUP_STATUS, type MEASURE } from '../codes.ts';
+import type { KernelArray, Workspace } from '../executor.ts';
+import { divisorsOf } from './divisors.ts';
+import { Groups } from './group-statistics.ts';
+import { quotients } from './normalize-groups.ts';
+
+/** The moments of a batch. */
+export interface BatchMoments {
+  readonly mean: number;
+  readonly divisor: number;
+  /** GROUP_STATUS of the batch as one group. */
+  readonly status: number;
+}
+
+/** Standard deviation of the rewards of the batch + epsilon. */
+export async function batchDivisorOf(
+  workspace: Workspace,
+  pieceLength: number,
+  values: KernelArray<'f64'>,
+  { ddof, epsilon }: Pick<Rule, 'ddof' | 'epsilon'>,
+): Promise<BatchMoments> {
+  const groups = new Groups(workspace, pieceLength, Uint32Array.of(0, values.length), values);
+  const { centres, statuses } = await groups.means(null, false);
+  const squares = await groups.squares(centres);
+  const settings = { measure: 'deviation', ddof, epsilon, flatToo: true } as const;
+  const scaled = await divisorsOf(workspace, groups, squares, statuses, settings);
+  return momentsOf(workspace, groups, centres, scaled);
+}
+
+const MEASURES: Readonly<Record<BatchStep['epsilonAt'], keyof typeof MEASURE>> = {
+  outside: 'deviation',
+  inside: 'deviationInside',
+  floor: 'deviationFloor',
+};
+
+/**
+ * Advantages of the counted rollouts to (A - M) / divisor.
+ * @param weights binary64 per counted rollout and their sum; null: each weighs 1
+ */
+export async function stepOverBatch(
+  workspace: Workspace,
+  pieceLength: number,
+  advantages: KernelArray<'f64'>,
+  weights: { readonly weights: Float64Array; readonly total: number } | null,
+  { ddof, epsilon, epsilonAt }: BatchStep,
+): Promise<{ advantages: KernelArray<'f64'>; moments: BatchMoments }> {
+  const groups = new Groups(workspace, pieceLength, Uint32Array.of(0, advantages.length), advantages);
+  const weighted = weights && {
+    weights: workspace.input('f64', weights.weights),
+    totals: workspace.input('f64', Float64Array.of(weights.total)),
+  };
+  const { centres, statuses: means } = await groups.means(weighted, false);
+  const squares = await groups.squares(centres, weighted);
+  const settings = { measure: MEASURES[epsilonAt], ddof, epsilon };
+  const scaled = await divisorsOf(workspace, groups, squares, means, settings, weighted);
+  const arrays = { references: await groups.references(), centres, ...scaled };
+  // All advantages equal: each is the mean.
+  const stepped = await quotients(workspace, groups, advantages, arrays, false);
+  return { advantages: stepped, moments: await momentsOf(workspace, groups, centres, scaled) };
+}
+
+async function momentsOf(
+  workspace: Workspace,
+  groups: Groups,
+  centres: KernelArray<'f64'>,
+  { divisors, statuses }: { divisors: KernelArray<'f64'>; statuses: KernelArray<'u32'> },
+): Promise<BatchMoments> {
+  const [reference] = await workspace.read(await groups.references());
+  const [centre] = await workspace.read(centres);
+  const [divisor] = await workspace.read(divisors);
+  const [status] = await workspace.read(statuses);
+  return { mean: reference + centre, divisor, status };
+}
+
+export function failed(status: number): 'overflow' | 'vanishing' | null {
+  if (status === GROUP_STATUS.overflow) return 'overflow';
+  return status === GROUP_STATUS.vanishing ? 'vanishing' : null;
+}

@@ -1,0 +1,65 @@
+/** A batch made ready to be computed: checked, grouped, its siblings looked at. */
+
+import { isPassThrough } from './estimators/rule.ts';
+import { requireSharedRewards, type SiblingSurvey, surveySiblings } from './estimators/siblings.ts';
+import { checkOptions, type NormalizeOptions, type Settings } from './options.ts';
+import type { GroupingOptions } from './plan/groups.ts';
+import { type Plan, planBatch } from './plan/plan.ts';
+import type { SampleColumns } from './samples/columns.ts';
+import { adjustRewards, requireInputs, requireRewards } from './samples/rewards.ts';
+
+export interface PreparedBatch {
+  readonly columns: SampleColumns;
+  readonly plan: Plan;
+  /** Equal for options that group in the same way. */
+  readonly key: string;
+  readonly seconds: number;
+}
+
+/** @throws UsageError, InputError as planBatch does */
+export function prepareBatch(columns: SampleColumns, options: NormalizeOptions): PreparedBatch {
+  const settings = checkOptions(options);
+  refuseMissing(columns, settings, options.requireIdentity ?? false);
+  const started = performance.now();
+  const everyRowIsARollout = settings.policies.siblings === 'rows';
+  const plan = planBatch(columns, { ...groupingOf(options, settings, columns.rowCount), everyRowIsARollout });
+  return { columns, plan, key: planKey(options), seconds: (performance.now() - started) / 1000 };
+}
+
+/** What decides the groups and the rollouts, and nothing else. */
+export function planKey(options: NormalizeOptions): string {
+  const settings = checkOptions(options);
+  const { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, strict = false } = options;
+  const passes = isPassThrough(settings.estimator);
+  const rows = settings.policies.siblings === 'rows';
+  const grouping = [promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, strict && !passes, settings.byPosition];
+  return JSON.stringify([...grouping, rows, passes && promptGroupSizes !== undefined]);
+}
+
+/** The columns as a setting wants them, and whether the siblings of a rollout agree. @throws UsageError, InputError */
+export function adjustBatch(
+  { columns, plan }: PreparedBatch,
+  settings: Settings,
+): { columns: SampleColumns; survey: SiblingSurvey } {
+  refuseMissing(columns, settings, false);
+  requireInputs(columns, settings.estimator);
+  const adjusted = adjustRewards(columns, settings.estimator);
+  if (settings.policies.siblings === 'shared' && !isPassThrough(settings.estimator)) {
+    const own = settings.estimator.perReward && adjusted.rewardParts ? adjusted.rewardParts : [adjusted.rewards];
+    for (const rewards of own) requireSharedRewards(plan, { ...adjusted, rewards });
+  }
+  return { columns: adjusted, survey: surveySiblings(plan, adjusted) };
+}
+
+function refuseMissing(columns: SampleColumns, { policies }: Settings, requireIdentity: boolean): void {
+  requireRewards(columns, policies.exclude.includes('missing-reward'), requireIdentity);
+}
+
+/** Pass-through refuses no grouping; what would have been refused is left out and becomes a warning. */
+function groupingOf(options: NormalizeOptions, { estimator, byPosition }: Settings, rowCount: number): GroupingOptions {
+  const { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, strict } = options;
+  const grouping = { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, strict, byPosition };
+  if (!isPassThrough(estimator)) return grouping;
+  const fits = promptGroupSizes?.reduce((sum, size) => sum + size, 0) === rowCount;
+  return { ...grouping, strict: false, promptGroupSizes: fits ? promptGroupSizes : undefined };
+}
