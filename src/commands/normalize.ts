@@ -1,21 +1,16 @@
 /** `rollnorm normalize`: rows in, the same rows with their advantage out. */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { createEngine } from '../engine.ts';
 import { RollnormError, UsageError } from '../errors.ts';
-import { ESTIMATORS, type EstimatorName } from '../estimators/estimators.ts';
-import {
-  EXCLUSION_REASONS,
-  type ExclusionReason,
-  SIBLING_POLICIES,
-  type SiblingPolicy,
-} from '../estimators/policies.ts';
 import type { OutputFields } from '../io/layouts/fields.ts';
-import { presetNamed, resolveLayout } from '../io/layouts/resolve-layout.ts';
+import { presetNamed } from '../io/layouts/resolve-layout.ts';
 import { openOutput } from '../io/output.ts';
 import { TaskPool } from '../io/task-pool.ts';
-import { BACKENDS, type BackendChoice, checkOptions, type EngineOptions, type NormalizeOptions } from '../options.ts';
+import { checkOptions } from '../options.ts';
+import { addBackendFlags, type BackendFlags, engineOptions } from './flags/backend.ts';
+import { addInputFlags, bytesOfFiles, type InputFlags, inputLayout, joinedFile, threadsFor } from './flags/input.ts';
+import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { expandInputs, formatOfName, OUTPUT_FORMATS, type OutputFormat, outputsInFolder } from './normalize/files.ts';
 import { type BatchFile, type RunSettings, runBatch } from './normalize/run.ts';
 import {
@@ -27,65 +22,26 @@ import {
   type FileSummary,
   summarize,
 } from './normalize/summary.ts';
-import {
-  parseCount,
-  parseDdof,
-  parseEpsilon,
-  parseList,
-  parseMap,
-  parseName,
-  parsePositive,
-  parseSeconds,
-  parseSizes,
-  parseWeights,
-} from './options.ts';
+import { parseName } from './options.ts';
 import { printable } from './printable.ts';
 import { Progress } from './progress.ts';
 import { refuseManyTargets } from './targets.ts';
 
-/** Options as commander gives them. */
-interface Flags {
+/** As commander gives them. */
+interface Flags extends InputFlags, RuleFlags, BackendFlags {
   output?: string;
   outDir?: string;
   resume?: true;
-  oneBatch?: true;
-  batchBy?: string;
   only?: true;
   to?: OutputFormat;
-  from?: string;
-  map?: string[];
-  rewardColumns?: { name: string; weight: number }[];
-  groupSize?: number;
-  join?: string;
-  on?: string;
-  joinFrom?: string;
-  threads?: number;
-  advantageEstimator: EstimatorName;
-  disableRewardsNormalization?: true;
-  disableGrpoStdNormalization?: true;
-  ddof?: 0 | 1;
-  epsilon?: number;
-  rewardKey?: string;
-  siblings?: SiblingPolicy;
-  exclude?: ExclusionReason[];
-  promptGroupSizes?: number[];
-  nSamplesPerPrompt?: number;
-  rolloutBatchSize?: number;
-  grouping: 'auto' | 'strict';
-  requireIdentity?: true;
   advantageField: string;
   rawRewardField: string;
   overwrite?: boolean;
-  maxLine?: number;
-  backend: BackendChoice;
-  adapter?: string;
-  gpuMinRows?: number;
-  gpuTimeout?: number;
   summary?: string;
 }
 
 export function addNormalize(program: Command): void {
-  program
+  const command = program
     .command('normalize')
     .summary('rows in, the same rows with their advantage out')
     .description(
@@ -100,69 +56,20 @@ export function addNormalize(program: Command): void {
       parseName,
     )
     .option('--resume', 'skip files whose output is in the directory already')
-    .option('--one-batch', 'all files are one batch: equal ids across files are the same')
-    .option('--batch-by <field>', 'split every file into batches by a column, such as step', parseName)
     .option('--only', 'write file, row, the ids, raw_reward and advantage instead of whole rows')
     .addOption(
       new Option('--to <format>', "format of the output (default: by its name, else the input's)").choices(
         OUTPUT_FORMATS,
       ),
     )
-    .option('--from <preset>', 'the layout of the input (rollnorm presets lists them; default: miles)', parseName)
-    .option<string[]>(
-      '--map <field=column>',
-      'take a field from another column: a.b inside objects, a+b joined',
-      parseMap,
-    )
-    .option('--reward-columns <a=1,b=0.5>', 'the reward is the weighted sum of columns', parseWeights)
-    .option('--group-size <n>', 'every n rows in turn are a prompt group', parsePositive)
-    .option('--join <file>', 'take fields that the input lacks from another file', parseName)
-    .option('--on <column>', 'the column that joins them', parseName)
-    .option(
-      '--join-from <preset>',
-      'the layout of the joined file (default: miles-trajectory, for .pt miles)',
-      parseName,
-    )
-    .option('--threads <n>', 'threads that read and write (default: the processors, at most 8)', parsePositive)
-    .addOption(
-      new Option('--advantage-estimator <name>', `one of ${Object.keys(ESTIMATORS).join(', ')}`).default('grpo'),
-    )
-    .option('--disable-rewards-normalization', 'every row keeps its own reward')
-    .option('--disable-grpo-std-normalization', 'grpo, gspo, cispo: subtract the mean, do not divide')
-    .option('--ddof <0|1>', 'the variance is divided by n - ddof (default: 1)', parseDdof)
-    .option('--epsilon <number>', 'added to the standard deviation (default: 1e-6)', parseEpsilon)
-    .option('--reward-key <key>', 'which key of an object reward counts')
-    .option(
-      '--siblings <policy>',
-      `which row stands for its rollout: ${SIBLING_POLICIES.join(', ')} (default: mainstream, the one with most trainable tokens)`,
-    )
-    .option(
-      '--exclude <reasons>',
-      `leave rollouts out of the statistics, with advantage 0: ${EXCLUSION_REASONS.join(', ')}`,
-      parseList,
-    )
-    .option('--prompt-group-sizes <sizes>', 'rows of each prompt group in turn, such as 2,0,2', parseSizes)
-    .option('--n-samples-per-prompt <n>', 'rows of a prompt group, where rows have no group_index', parsePositive)
-    .option('--rollout-batch-size <n>', 'prompt groups of the batch, likewise', parsePositive)
-    .addOption(
-      new Option('--grouping <mode>', 'strict refuses to group rows without group_index')
-        .choices(['auto', 'strict'])
-        .default('auto'),
-    )
-    .option('--require-identity', 'refuse rows with neither rollout_id nor index')
     .option('--advantage-field <name>', 'name of the field added for the advantage', parseName, 'advantage')
     .option('--raw-reward-field <name>', "name of the field added for the row's own reward", parseName, 'raw_reward')
     .option('--overwrite', 'replace fields of these names')
-    .option('--max-line <bytes>', 'longest line (default: 268435456)', parsePositive)
-    .addOption(
-      new Option('--backend <name>', 'auto takes a hardware GPU where it gains time').choices(BACKENDS).default('auto'),
-    )
-    .option('--adapter <text>', "part of the wanted adapter's name (rollnorm doctor lists them)", parseName)
-    .option('--gpu-min-rows <n>', 'rows from which auto takes a GPU (default: measured)', parseCount)
-    .option('--gpu-timeout <seconds>', 'how long the GPU may leave a request unanswered (default: 60)', parseSeconds)
-    .option('--summary <file>', 'write what was done as JSON', parseName)
-    .addHelpText('after', EXAMPLES)
-    .action(normalizeCommand);
+    .option('--summary <file>', 'write what was done as JSON', parseName);
+  addInputFlags(command);
+  addRuleFlags(command);
+  addBackendFlags(command);
+  command.addHelpText('after', EXAMPLES).action(normalizeCommand);
 }
 
 const EXAMPLES = `
@@ -176,9 +83,9 @@ Examples:
 `;
 
 async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
-  const options = normalizeOptions(flags);
+  const options = ruleOptions(flags);
   const fields = outputFields(flags);
-  checkOptions(options);
+  const { perReward } = checkOptions(options).estimator;
   const { files, passedOver, hasFolder } = expandInputs(
     paths.length > 0 ? paths : ['-'],
     presetNamed(flags.from ?? 'miles').passesOver,
@@ -192,16 +99,17 @@ async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
   for (const path of passedOver) process.stderr.write(`rollnorm: passed over ${path}\n`);
   if (files.includes('-') && process.stdin.isTTY) process.stderr.write(TERMINAL_NOTE);
   const engine = createEngine(engineOptions(flags));
-  const pool = new TaskPool(flags.threads ?? threadsFor(files));
-  const progress = new Progress(totalBytes(files));
+  const pool = new TaskPool(threadsFor(files, flags));
+  const bytes = bytesOfFiles(files);
+  const progress = new Progress(bytes === undefined ? undefined : PASSES * bytes);
   const settings: RunSettings = {
-    layout: resolveLayout(layoutRequest(flags)),
+    layout: inputLayout(flags, perReward),
     fields,
     options,
     maxLine: flags.maxLine,
     only: flags.only ?? false,
     format: flags.to ?? (flags.output === undefined ? undefined : formatOfName(flags.output)),
-    join: joinSettings(flags),
+    join: joinedFile(flags, perReward),
     pool,
     engine,
     progress,
@@ -216,26 +124,8 @@ async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
 }
 
 const TERMINAL_NOTE = 'rollnorm: reading rows from the terminal; Ctrl-D ends them\n';
-const MOST_THREADS = 8;
-/** Starting threads costs more than reading so many bytes. */
-const BYTES_WORTH_THREADS = 32 << 20;
-
-function threadsFor(files: readonly string[]): number {
-  const bytes = totalBytes(files);
-  if (bytes !== undefined && bytes < BYTES_WORTH_THREADS) return 1;
-  return Math.min(availableParallelism(), MOST_THREADS);
-}
-
-/** Of all passes together; undefined where it is not known beforehand. */
-function totalBytes(files: readonly string[]): number | undefined {
-  let bytes = 0;
-  for (const file of files) {
-    const stats = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false });
-    if (!stats?.isFile()) return undefined;
-    bytes += 2 * stats.size;
-  }
-  return bytes;
-}
+/** Rows are read once and written once. */
+const PASSES = 2;
 
 /** Each file a batch, or all of them one; and where each one's rows go. */
 function planBatches(files: readonly string[], hasFolder: boolean, flags: Flags): BatchFile[][] {
@@ -333,46 +223,6 @@ async function forEachConcurrently<T>(
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(count, items.length)) }, lane));
-}
-
-function layoutRequest({ from, map, rewardKey, rewardColumns, groupSize, batchBy, join, on }: Flags) {
-  const key = on ?? (join === undefined ? undefined : presetNamed(from ?? 'miles').joinedOn);
-  if (join !== undefined && key === undefined)
-    throw new UsageError('--join needs --on: the column that joins the files');
-  if (join === undefined && on !== undefined) throw new UsageError('--on needs --join: the file to join');
-  return { preset: from, map, rewardKey, rewardColumns, groupSize, batchBy, key };
-}
-
-function joinSettings(flags: Flags): RunSettings['join'] {
-  const { join, joinFrom, rewardKey } = flags;
-  if (join === undefined) return undefined;
-  const isTorch = /\.pt$/i.test(join);
-  const { key } = layoutRequest(flags);
-  const preset = joinFrom ?? (isTorch ? 'miles' : 'miles-trajectory');
-  // A miles sample's index is what its columns file calls sample_index.
-  const ownKey = key === 'sample_index' && (preset === 'miles' || preset === 'slime') ? 'index' : key;
-  return { path: join, layout: resolveLayout({ preset, rewardKey, key: ownKey }) };
-}
-
-function normalizeOptions(flags: Flags): NormalizeOptions {
-  return {
-    estimator: flags.advantageEstimator,
-    disableRewardsNormalization: flags.disableRewardsNormalization,
-    disableGrpoStdNormalization: flags.disableGrpoStdNormalization,
-    ddof: flags.ddof,
-    epsilon: flags.epsilon,
-    siblings: flags.siblings,
-    exclude: flags.exclude,
-    promptGroupSizes: flags.promptGroupSizes,
-    nSamplesPerPrompt: flags.nSamplesPerPrompt,
-    rolloutBatchSize: flags.rolloutBatchSize,
-    strict: flags.grouping === 'strict',
-    requireIdentity: flags.requireIdentity,
-  };
-}
-
-function engineOptions({ backend, adapter, gpuMinRows, gpuTimeout }: Flags): EngineOptions {
-  return { backend, adapter, gpuMinRows, timeoutMs: gpuTimeout === undefined ? undefined : gpuTimeout * 1000 };
 }
 
 function outputFields({ advantageField, rawRewardField, overwrite = false }: Flags): OutputFields {

@@ -77,3 +77,23 @@ export function parseWeights(
 export function parseMap(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
 }
+
+/** `a,b`; a repeated option adds to what was given before. */
+export function parseKeys(text: string, before: readonly string[] = []): string[] {
+  const keys = text.split(',').map((key) => key.trim());
+  if (keys.includes('')) throw new InvalidArgumentError('Expected names: a,b.');
+  return [...before, ...keys];
+}
+
+export function parseNumbers(text: string, before: readonly number[] = []): number[] {
+  const numbers = text.split(',').map((part) => parseDecimal(part.trim()));
+  if (!numbers.every(Number.isFinite)) throw new InvalidArgumentError('Expected numbers: 1,0.5.');
+  return [...before, ...numbers];
+}
+
+export function parseRange(text: string): [number, number] {
+  const numbers = parseNumbers(text);
+  if (numbers.length !== 2 || numbers[0] > numbers[1])
+    throw new InvalidArgumentError('Expected two numbers, the lower one first: -5,5.');
+  return [numbers[0], numbers[1]];
+}

@@ -1,41 +1,30 @@
 /** A batch's way: files to columns, columns to advantages, rows and advantages to the outputs. */
 import type { Engine } from '../../engine.ts';
-import { InputError, UsageError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 import { writeSidecarColumns } from '../../io/binary-output.ts';
 import { type Input, openInput } from '../../io/input.ts';
-import type { ReadOptions } from '../../io/jsonl/record-reader.ts';
 import type { OutputFields } from '../../io/layouts/fields.ts';
-import type { Layout } from '../../io/layouts/layout.ts';
 import { type Output, openOutput } from '../../io/output.ts';
-import { type InputRows, named, readInput } from '../../io/read-input.ts';
+import { named } from '../../io/read-input.ts';
 import { writeSidecarLines } from '../../io/sidecar.ts';
-import type { TaskPool } from '../../io/task-pool.ts';
 import { writeInputRows } from '../../io/write-input-rows.ts';
 import type { NormalizeOptions } from '../../options.ts';
 import type { Report } from '../../report.ts';
-import { type AssembledBatch, Assembler } from '../../samples/assembler.ts';
-import { NO_ID } from '../../samples/ids.ts';
-import { joinBatches } from '../../samples/join.ts';
-import { Places } from '../../samples/places.ts';
+import type { AssembledBatch } from '../../samples/assembler.ts';
 import { splitByCode } from '../../samples/split.ts';
-import type { Progress } from '../progress.ts';
+import { type ReadSettings, readBatch } from '../read-batch.ts';
 import type { OutputFormat } from './files.ts';
 import { compareRecorded, type RecordedComparison } from './recorded.ts';
-import { addReports, type FileSummary } from './summary.ts';
+import { addReports, type FileSummary, withWarnings } from './summary.ts';
 
-export interface RunSettings {
-  readonly layout: Layout;
+export interface RunSettings extends ReadSettings {
   readonly fields: OutputFields;
   readonly options: NormalizeOptions;
-  readonly maxLine: number | undefined;
   /** A sidecar instead of whole rows. */
   readonly only: boolean;
   /** Asked for by name; undefined: the input's own. */
   readonly format: OutputFormat | undefined;
-  readonly join: { readonly path: string; readonly layout: Layout } | undefined;
-  readonly pool: TaskPool;
   readonly engine: Engine;
-  readonly progress: Progress;
 }
 
 /** A file of the batch and where its rows go. */
@@ -68,7 +57,11 @@ async function normalizeInputs(
   settings: RunSettings,
 ): Promise<FileSummary[]> {
   const started = performance.now();
-  const { batch, ranges, warnings } = await readBatch(inputs, settings);
+  const { batch, ranges, warnings } = await readBatch(inputs, settings, (input) =>
+    writesWholeRows(input, settings) ? settings.fields : null,
+  );
+  const notWhole = inputs.filter((input) => !settings.only && !writesWholeRows(input, settings));
+  const formatWarnings = [...new Set(notWhole.flatMap((input) => whyNotWhole(input, settings)))];
   const read = performance.now();
   const { advantages, reports, recorded } = await normalizeBatch(batch, settings);
   const report = addReports(reports);
@@ -81,7 +74,7 @@ async function normalizeInputs(
     compute: report.seconds.compute,
     write: (performance.now() - computed) / 1000,
   };
-  const all: Report = { ...report, warnings: [...warnings, ...report.warnings] };
+  const all: Report = { ...report, ...withWarnings(report, [...formatWarnings, ...warnings]) };
   const comparison = recorded ? { recorded } : {};
   const common = { ...all, batches: reports.length, preset: settings.layout.preset, ...comparison, seconds };
   const output = outputs.length === 1 ? files[0].output : null;
@@ -122,73 +115,6 @@ async function writeSidecar(
 /** Whole rows are written in the input's own format, if it has a writer. */
 export function writesWholeRows(input: Input, { only, format }: RunSettings): boolean {
   return !only && input.keepsRows && (format === undefined || format === input.format);
-}
-
-interface ReadBatch {
-  readonly batch: AssembledBatch;
-  readonly ranges: readonly InputRows[];
-  readonly warnings: readonly string[];
-}
-
-async function readBatch(inputs: readonly Input[], settings: RunSettings): Promise<ReadBatch> {
-  const { layout, join, pool, progress } = settings;
-  const assembler = newAssembler(layout, inputs.length > 1);
-  const ranges: InputRows[] = [];
-  const warnings: string[] = [];
-  for (const input of inputs) {
-    const whole = writesWholeRows(input, settings);
-    if (!whole && !settings.only) warnings.push(...whyNotWhole(input, settings));
-    const options: ReadOptions = { layout, outputFields: whole ? settings.fields : null, keepIndexes: !whole };
-    ranges.push(await readInput(input, options, assembler, pool, (bytes) => progress.advance(bytes, 'reading')));
-  }
-  const batch = finish(assembler, inputs[0], join !== undefined);
-  if (layout.batch) requireBatches(batch, layout.batch.parts.map(({ column }) => column.text).join('+'));
-  if (batch.facts.rewardsFromText > 0)
-    warnings.push(`${batch.facts.rewardsFromText} rewards were text and are read as the numbers that they spell`);
-  if (!join) return { batch, ranges, warnings };
-  const { other, name } = await readJoined(assembler, join, settings);
-  const joined = joinBatches(batch, other, { key: layout.key!.parts[0].column.text, other: name });
-  if (joined.unused > 0) warnings.push(`${joined.unused} rows of ${name} have no partner and do not count`);
-  return { batch: { ...batch, columns: joined.columns }, ranges, warnings };
-}
-
-function newAssembler(layout: Layout, namesFiles: boolean, keyIds?: Assembler['keyIds']): Assembler {
-  const rewardKey = layout.reward?.key;
-  return new Assembler(new Places(namesFiles), { rewardKey, groupSize: layout.groupSize }, keyIds);
-}
-
-/** @throws InputError that lists the fields where the layout's reward is nowhere */
-function finish(assembler: Assembler, input: Input, rewardsMayLack: boolean): AssembledBatch {
-  const batch = assembler.finish();
-  const { rewardNeverThere, names } = batch.facts;
-  if (!rewardNeverThere || rewardsMayLack) return batch;
-  const fields = names.length > 0 ? `; the fields are ${names.join(', ')}` : '';
-  throw new InputError(
-    `${input.name}: no row has a reward${fields}: --from names another layout (rollnorm presets lists them), --map reward=COLUMN another column`,
-  );
-}
-
-/** @throws InputError naming the first row that is of no batch */
-function requireBatches({ columns, side }: AssembledBatch, name: string): void {
-  if (columns.rowCount === 0) return;
-  const row = side.batchCodes ? side.batchCodes.indexOf(NO_ID) : 0;
-  if (row >= 0)
-    throw new InputError(`${columns.place(row)}: has no ${name}, by which batches are told apart (--batch-by)`);
-}
-
-async function readJoined(
-  assembler: Assembler,
-  { path, layout }: NonNullable<RunSettings['join']>,
-  { maxLine, pool }: RunSettings,
-): Promise<{ other: AssembledBatch; name: string }> {
-  const input = await openInput(path, { layout, maxLine });
-  try {
-    const joined = newAssembler(layout, false, assembler.keyIds);
-    await readInput(input, { layout, outputFields: null, keepIndexes: false }, joined, pool);
-    return { other: finish(joined, input, false), name: input.name };
-  } finally {
-    await input.close();
-  }
 }
 
 function whyNotWhole(input: Input, { format }: RunSettings): string[] {

@@ -1,6 +1,7 @@
 /** What a run says of itself: of one file, of each of several, and of all together. */
 import type { Report } from '../../report.ts';
 import { packageVersion } from '../../version.ts';
+import type { WarningCode } from '../../warnings.ts';
 import type { RecordedComparison } from './recorded.ts';
 
 export interface Seconds {
@@ -43,13 +44,30 @@ export function addReports(reports: readonly Report[]): Report {
     },
     flat_groups: sum(({ flat_groups }) => flat_groups),
     singleton_groups: sum(({ singleton_groups }) => singleton_groups),
+    unscaled_groups: sum(({ unscaled_groups }) => unscaled_groups),
+    counted_rollouts: sum(({ counted_rollouts }) => counted_rollouts),
+    doubtful_representatives: sum(({ doubtful_representatives }) => doubtful_representatives),
     excluded,
-    warnings: [...new Set(reports.flatMap(({ warnings }) => warnings))],
+    ...warningsOfAll(reports),
     seconds: { plan: sum(({ seconds }) => seconds.plan), compute: sum(({ seconds }) => seconds.compute) },
   };
 }
 
 const EXAMPLES = 5;
+
+/** A report with what was noticed before its batch was computed. */
+export function withWarnings(report: Report, texts: readonly string[]): Report {
+  const warning_codes = [...texts.map(() => 'input' as const), ...report.warning_codes];
+  return { ...report, warnings: [...texts, ...report.warnings], warning_codes };
+}
+
+/** Each text once. */
+function warningsOfAll(reports: readonly Report[]): Pick<Report, 'warnings' | 'warning_codes'> {
+  const codes = new Map<string, WarningCode>();
+  for (const { warnings, warning_codes } of reports)
+    for (const [i, text] of warnings.entries()) codes.set(text, warning_codes[i]);
+  return { warnings: [...codes.keys()], warning_codes: [...codes.values()] };
+}
 
 export interface Failure {
   readonly file: string;

@@ -1,0 +1,96 @@
+/** Files to the columns of one batch, with what is taken from a joined file. */
+import { InputError } from '../errors.ts';
+import { type Input, openInput } from '../io/input.ts';
+import type { ReadOptions } from '../io/jsonl/record-reader.ts';
+import type { OutputFields } from '../io/layouts/fields.ts';
+import type { Layout } from '../io/layouts/layout.ts';
+import { type InputRows, readInput } from '../io/read-input.ts';
+import type { TaskPool } from '../io/task-pool.ts';
+import { type AssembledBatch, Assembler } from '../samples/assembler.ts';
+import { NO_ID } from '../samples/ids.ts';
+import { joinBatches } from '../samples/join.ts';
+import { Places } from '../samples/places.ts';
+import type { JoinedFile } from './flags/input.ts';
+import type { Progress } from './progress.ts';
+
+export interface ReadSettings {
+  readonly layout: Layout;
+  readonly join: JoinedFile | undefined;
+  readonly maxLine: number | undefined;
+  readonly pool: TaskPool;
+  readonly progress: Progress;
+}
+
+export interface ReadBatch {
+  readonly batch: AssembledBatch;
+  readonly ranges: readonly InputRows[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads files as one batch.
+ * @throws InputError naming file, line or row, field
+ */
+export async function readBatch(
+  inputs: readonly Input[],
+  settings: ReadSettings,
+  outputFieldsOf: (input: Input) => OutputFields | null = () => null,
+): Promise<ReadBatch> {
+  const { layout, join, pool, progress } = settings;
+  const assembler = newAssembler(layout, inputs.length > 1);
+  const ranges: InputRows[] = [];
+  const warnings: string[] = [];
+  for (const input of inputs) {
+    const outputFields = outputFieldsOf(input);
+    const options: ReadOptions = { layout, outputFields, keepIndexes: outputFields === null };
+    ranges.push(await readInput(input, options, assembler, pool, (bytes) => progress.advance(bytes, 'reading')));
+  }
+  const batch = finish(assembler, inputs[0], join !== undefined);
+  if (layout.batch) requireBatches(batch, layout.batch.parts.map(({ column }) => column.text).join('+'));
+  if (batch.facts.rewardsFromText > 0)
+    warnings.push(`${batch.facts.rewardsFromText} rewards were text and are read as the numbers that they spell`);
+  if (!join) return { batch, ranges, warnings };
+  const { other, name } = await readJoined(assembler, join, settings);
+  const joined = joinBatches(batch, other, { key: layout.key!.parts[0].column.text, other: name });
+  if (joined.unused > 0) warnings.push(`${joined.unused} rows of ${name} have no partner and do not count`);
+  return { batch: { ...batch, columns: joined.columns }, ranges, warnings };
+}
+
+function newAssembler(layout: Layout, namesFiles: boolean, keyIds?: Assembler['keyIds']): Assembler {
+  const rewardKey = layout.reward?.key;
+  return new Assembler(new Places(namesFiles), { rewardKey, groupSize: layout.groupSize }, keyIds);
+}
+
+/** @throws InputError that lists the fields where the layout's reward is nowhere */
+function finish(assembler: Assembler, input: Input, rewardsMayLack: boolean): AssembledBatch {
+  const batch = assembler.finish();
+  const { rewardNeverThere, names } = batch.facts;
+  if (!rewardNeverThere || rewardsMayLack) return batch;
+  const fields = names.length > 0 ? `; the fields are ${names.join(', ')}` : '';
+  throw new InputError(
+    `${input.name}: no row has a reward${fields}: --from names another layout (rollnorm presets lists them), --map reward=COLUMN another column`,
+  );
+}
+
+/** @throws InputError naming the first row that is of no batch */
+function requireBatches({ columns, side }: AssembledBatch, name: string): void {
+  if (columns.rowCount === 0) return;
+  const row = side.batchCodes ? side.batchCodes.indexOf(NO_ID) : 0;
+  if (row >= 0)
+    throw new InputError(`${columns.place(row)}: has no ${name}, by which batches are told apart (--batch-by)`);
+}
+
+async function readJoined(
+  assembler: Assembler,
+  { path, layout }: JoinedFile,
+  { maxLine, pool }: ReadSettings,
+): Promise<{ other: AssembledBatch; name: string }> {
+  const input = await openInput(path, { layout, maxLine });
+  try {
+    const joined = newAssembler(layout, false, assembler.keyIds);
+    await readInput(input, { layout, outputFields: null, keepIndexes: false }, joined, pool);
+    return { other: finish(joined, input, false), name: input.name };
+  } finally {
+    await input.close();
+  }
+}
