@@ -31,7 +31,9 @@ export async function* jsonl(): AsyncGenerator<Subject> {
       yield subject('JSON.parse of every line', () => parseLines(file));
       yield subject('read columns', () => runTask({ do: 'read', portion, options: READ_OPTIONS }, () => {}));
       const values = { rawRewards: new Float64Array(rows), advantages: new Float32Array(rows) };
-      yield subject('write rows', () => runTask({ do: 'augment', portion, values, fields: OUTPUT_FIELDS }, () => {}));
+      yield subject('write rows', () =>
+        runTask({ do: 'augment', portion, values, fields: OUTPUT_FIELDS, place: null }, () => {}),
+      );
     } finally {
       rmSync(path, { force: true });
     }

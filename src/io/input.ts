@@ -36,7 +36,7 @@ export interface InputOptions {
 }
 
 /** Large enough that a thread is worth asking, small enough that threads end together. */
-const LINES_PORTION_BYTES = 8 << 20;
+const LINES_PORTION_BYTES = 4 << 20;
 const HEAD_BYTES = 4096;
 
 /** @throws InputError where the content is of no format that is read */

@@ -5,6 +5,7 @@ import type { ChunkCoders, RowChunk } from '../samples/row-chunk.ts';
 import { readVectorRows } from './columnar/read-rows.ts';
 import { type SidecarTask, type WholeRowsTask, writeSidecar, writeWholeRows } from './columnar/write-task.ts';
 import { augmentLines, type LineValues } from './jsonl/augment-lines.ts';
+import type { PlaceInFile } from './jsonl/portion-writer.ts';
 import { readLines } from './jsonl/read-lines.ts';
 import type { ReadOptions } from './jsonl/record-reader.ts';
 import type { OutputFields } from './layouts/fields.ts';
@@ -22,6 +23,8 @@ export interface AugmentTask {
   readonly portion: LinesPortion;
   readonly values: LineValues;
   readonly fields: OutputFields;
+  /** null: the lines are emitted. */
+  readonly place: PlaceInFile | null;
 }
 
 export type Task = ReadTask | AugmentTask | WholeRowsTask | SidecarTask;
@@ -33,7 +36,7 @@ export async function runTask(task: Task, emit: (piece: TaskEmission) => void): 
     case 'read':
       return readPortion(task.portion, task.options, emit);
     case 'augment':
-      return augmentLines(task.portion, task.values, task.fields, emit);
+      return augmentLines(task.portion, task.values, task.fields, task.place, emit);
     case 'write-whole':
       return writeWholeRows(task);
     case 'write-sidecar':

@@ -1,6 +1,7 @@
 /** Writes the rows of an input back whole, with what was computed for them. */
 import { writeBinaryRows } from './binary-output.ts';
 import type { Input } from './input.ts';
+import { giveUpPositions, sharePositions } from './jsonl/output-positions.ts';
 import { augmentCompressedLines, ReaderGone } from './jsonl/write-rows.ts';
 import type { OutputFields } from './layouts/fields.ts';
 import type { Output } from './output.ts';
@@ -56,6 +57,8 @@ async function augmentPortions(
     row += count;
     return row - count;
   });
+  const { descriptor } = output;
+  const positions = sharePositions(portionRows.length);
   const begin = (i: number) => {
     const from = starts[i];
     const to = from + portionRows[i];
@@ -63,7 +66,8 @@ async function augmentPortions(
     const pieces: Uint8Array[] = [];
     const emit = (piece: unknown) => pieces.push(piece as Uint8Array);
     const portion = input.portions[i] as LinesPortion;
-    const done = pool.run({ do: 'augment', portion, values, fields }, { emit, isCancelled: () => stopped });
+    const place = descriptor === null ? null : { descriptor, name: input.name, positions, portion: i };
+    const done = pool.run({ do: 'augment', portion, values, fields, place }, { emit, isCancelled: () => stopped });
     done.catch(() => {}); // it is awaited in its turn
     return { done, pieces };
   };
@@ -80,6 +84,7 @@ async function augmentPortions(
     }
   } finally {
     stopped = true;
+    giveUpPositions(positions, 0);
   }
 }
 

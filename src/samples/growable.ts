@@ -1,6 +1,6 @@
 /** Typed arrays that grow: a builder does not know its row count beforehand. */
 
-type Growing = Uint8Array | Uint32Array | Float64Array;
+type Growing = Uint32Array | Float64Array;
 
 const FIRST_LENGTH = 1024;
 
@@ -37,6 +37,5 @@ export class Growable<T extends Growing> {
   }
 }
 
-export const growableU8 = () => new Growable((length) => new Uint8Array(length));
 export const growableU32 = () => new Growable((length) => new Uint32Array(length));
 export const growableF64 = (firstLength?: number) => new Growable((length) => new Float64Array(length), firstLength);

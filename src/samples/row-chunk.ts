@@ -1,6 +1,6 @@
 /** Consecutive rows of a file as columns: what a reader hands over, from its own thread if need be. */
 import { packFlags, type Status } from './columns.ts';
-import { growableF64, growableU8, growableU32 } from './growable.ts';
+import { growableF64, growableU32 } from './growable.ts';
 import { type IdCoder, type IdDictionary, NO_ID } from './ids.ts';
 
 /** Codes of one id column; NO_ID where a row has none. */
@@ -97,79 +97,120 @@ export function emptyRow(): RowValues {
   };
 }
 
-/** Collects rows one by one. */
+const FIRST_CAPACITY = 1024;
+
+/** Collects rows one by one. All columns grow together, so that a row costs one look at the capacity. */
 export class ChunkBuilder {
   rowCount = 0;
   readonly #coders: ChunkCoders;
-  readonly #groups = growableU32();
-  readonly #rollouts = growableU32();
-  readonly #indexes = growableU32();
-  readonly #batches = growableU32();
-  readonly #keys = growableU32();
-  readonly #rewards = growableF64();
-  readonly #tokens = growableU32();
-  readonly #flags = growableU8();
-  readonly #recorded = growableF64();
+  readonly #hasIndexes: boolean;
+  readonly #hasBatches: boolean;
+  readonly #hasKeys: boolean;
   readonly #hasRecorded: boolean;
   readonly #recordsHoldRows: boolean;
+  #capacity = FIRST_CAPACITY;
+  #groups = new Uint32Array(FIRST_CAPACITY);
+  #rollouts = new Uint32Array(FIRST_CAPACITY);
+  #rewards = new Float64Array(FIRST_CAPACITY);
+  #tokens = new Uint32Array(FIRST_CAPACITY);
+  #flags = new Uint8Array(FIRST_CAPACITY);
+  // Columns that most layouts do not have stay empty.
+  #indexes = new Uint32Array(0);
+  #batches = new Uint32Array(0);
+  #keys = new Uint32Array(0);
+  #recorded = new Float64Array(0);
   readonly #placeRows = growableU32();
   readonly #placeRecords = growableF64();
+  /** Row and record of the last place. */
+  #lastRow = -1;
+  #lastRecord = -1;
 
   /** @param recordsHoldRows several rows may be of one record */
   constructor(coders: ChunkCoders, hasRecorded: boolean, recordsHoldRows: boolean) {
     this.#coders = coders;
+    this.#hasIndexes = coders.indexes !== null;
+    this.#hasBatches = coders.batches !== null;
+    this.#hasKeys = coders.keys !== null;
     this.#hasRecorded = hasRecorded;
     this.#recordsHoldRows = recordsHoldRows;
+    this.#resizeOptional(FIRST_CAPACITY);
   }
 
   /** @param record its number in the chunk, from 1 */
   push(row: RowValues, record: number): void {
-    this.#groups.push(row.group);
-    this.#rollouts.push(row.rollout);
-    if (this.#coders.indexes) this.#indexes.push(row.index);
-    if (this.#coders.batches) this.#batches.push(row.batch);
-    if (this.#coders.keys) this.#keys.push(row.key);
-    this.#rewards.push(row.reward);
-    this.#tokens.push(row.tokens);
-    this.#flags.push(packFlags(row.removed, row.keyedByIndex, row.status));
-    if (this.#hasRecorded) this.#recorded.push(row.recorded);
+    const at = this.rowCount;
+    if (at === this.#capacity) this.#grow();
+    this.#groups[at] = row.group;
+    this.#rollouts[at] = row.rollout;
+    this.#rewards[at] = row.reward;
+    this.#tokens[at] = row.tokens;
+    this.#flags[at] = packFlags(row.removed, row.keyedByIndex, row.status);
+    if (this.#hasIndexes) this.#indexes[at] = row.index;
+    if (this.#hasBatches) this.#batches[at] = row.batch;
+    if (this.#hasKeys) this.#keys[at] = row.key;
+    if (this.#hasRecorded) this.#recorded[at] = row.recorded;
     this.#notePlace(record);
-    this.rowCount++;
+    this.rowCount = at + 1;
   }
 
   /** @param shared the coders outlive the chunk, so that its codes need no dictionary */
   finish(recordCount: number, facts: ChunkFacts, shared: boolean): RowChunk {
-    const coded = (codes: { view(): Uint32Array }, coder: IdCoder): CodedIds => ({
-      codes: codes.view().slice(),
+    const { rowCount } = this;
+    const coded = (codes: Uint32Array, coder: IdCoder): CodedIds => ({
+      codes: codes.slice(0, rowCount),
       dictionary: shared ? null : coder.snapshot(),
     });
     const { groups, rollouts, indexes, batches, keys } = this.#coders;
     return {
-      rowCount: this.rowCount,
+      rowCount,
       recordCount,
       groups: coded(this.#groups, groups),
       rollouts: coded(this.#rollouts, rollouts),
       indexes: indexes && coded(this.#indexes, indexes),
       batches: batches && coded(this.#batches, batches),
       keys: keys && coded(this.#keys, keys),
-      rewards: this.#rewards.view().slice(),
-      tokens: this.#tokens.view().slice(),
-      flags: this.#flags.view().slice(),
-      recorded: this.#hasRecorded ? this.#recorded.view().slice() : null,
+      rewards: this.#rewards.slice(0, rowCount),
+      tokens: this.#tokens.slice(0, rowCount),
+      flags: this.#flags.slice(0, rowCount),
+      recorded: this.#hasRecorded ? this.#recorded.slice(0, rowCount) : null,
       facts,
       places: { rows: this.#placeRows.view().slice(), records: this.#placeRecords.view().slice() },
     };
   }
 
+  /** By half, so that the peak stays near what is kept. */
+  #grow(): void {
+    this.#capacity = Math.ceil(this.#capacity * 1.5);
+    this.#groups = widened(this.#groups, new Uint32Array(this.#capacity));
+    this.#rollouts = widened(this.#rollouts, new Uint32Array(this.#capacity));
+    this.#rewards = widened(this.#rewards, new Float64Array(this.#capacity));
+    this.#tokens = widened(this.#tokens, new Uint32Array(this.#capacity));
+    this.#flags = widened(this.#flags, new Uint8Array(this.#capacity));
+    this.#resizeOptional(this.#capacity);
+  }
+
+  #resizeOptional(capacity: number): void {
+    if (this.#hasIndexes) this.#indexes = widened(this.#indexes, new Uint32Array(capacity));
+    if (this.#hasBatches) this.#batches = widened(this.#batches, new Uint32Array(capacity));
+    if (this.#hasKeys) this.#keys = widened(this.#keys, new Uint32Array(capacity));
+    if (this.#hasRecorded) this.#recorded = widened(this.#recorded, new Float64Array(capacity));
+  }
+
   /** Only where rows and records stop going hand in hand is anything kept. */
   #notePlace(record: number): void {
-    const last = this.#placeRows.length - 1;
     const row = this.rowCount;
-    const step = this.#recordsHoldRows || last < 0 ? 0 : row - this.#placeRows.get(last);
-    if (last >= 0 && this.#placeRecords.get(last) + step === record) return;
+    const step = this.#recordsHoldRows ? 0 : row - this.#lastRow;
+    if (this.#lastRow >= 0 && this.#lastRecord + step === record) return;
+    this.#lastRow = row;
+    this.#lastRecord = record;
     this.#placeRows.push(row);
     this.#placeRecords.push(record);
   }
+}
+
+function widened<T extends Uint8Array | Uint32Array | Float64Array>(array: T, wider: T): T {
+  wider.set(array);
+  return wider;
 }
 
 /** What can be transferred to another thread rather than copied. */

@@ -3,10 +3,13 @@ import { FileError } from '../../errors.ts';
 import type { OutputFields } from '../layouts/fields.ts';
 import type { LinesPortion } from '../portion.ts';
 import { openRandomAccess } from '../random-access.ts';
-import { augmentLine, compileSuffix, LineBuffer, spellNumber } from './augment.ts';
+import { augmentLine } from './augment.ts';
+import { LineBuffer } from './line-buffer.ts';
 import { forEachLineInRange } from './line-range.ts';
 import type { LineVisitor } from './lines.ts';
-import { compileFields, FieldSpans, scanObject } from './scan.ts';
+import { type PlaceInFile, PortionWriter } from './portion-writer.ts';
+import { compileFields, FieldSpans, Occurrences, scanObject } from './scan.ts';
+import { Suffix } from './suffix.ts';
 
 export interface LineValues {
   /** Binary64 per row; NaN is written as null. */
@@ -15,58 +18,102 @@ export interface LineValues {
   readonly advantages: Float32Array;
 }
 
-const PIECE_BYTES = 4 << 20;
+/** Lines are passed on when there are so many bytes of them: most portions, with what is added to them, have fewer. */
+const PIECE_BYTES = 6 << 20;
 /** A line more than a piece. */
 const SLACK_BYTES = 1 << 18;
 
-/** @throws FileError where the portion no longer has the rows that were read */
+/**
+ * @param place where the lines go; null: they are emitted
+ * @throws FileError where the portion no longer has the rows that were read
+ */
 export function augmentLines(
   portion: LinesPortion,
   values: LineValues,
   fields: OutputFields,
+  place: PlaceInFile | null,
   emit: (bytes: Uint8Array) => void,
+): void {
+  if (place === null) {
+    const lines = new LineBuffer(PIECE_BYTES + SLACK_BYTES);
+    augmentPortion(portion, values, fields, lines, () => emit(lines.take()));
+    if (lines.length > 0) emit(lines.take());
+    return;
+  }
+  const writer = new PortionWriter(place);
+  try {
+    const lines = takeScratch();
+    augmentPortion(portion, values, fields, lines, () => writer.write(lines));
+    writer.finish(lines);
+    keepScratch(lines);
+  } catch (error) {
+    writer.giveUp();
+    throw error;
+  }
+}
+
+/** Leaves the last lines, less than a piece, in `lines`. */
+function augmentPortion(
+  portion: LinesPortion,
+  values: LineValues,
+  fields: OutputFields,
+  lines: LineBuffer,
+  flush: () => void,
 ): void {
   const file = openRandomAccess(portion.path, portion.name);
   try {
-    const augmenter = new LineAugmenter(portion.name, values, fields, PIECE_BYTES + SLACK_BYTES);
+    const augmenter = new LineAugmenter(portion.name, values, fields, lines);
     forEachLineInRange(file, portion, portion.maxLine, (bytes, start, end, line) => {
       augmenter.visit(bytes, start, end, line);
-      if (augmenter.lines.length >= PIECE_BYTES) emit(augmenter.lines.take());
+      if (lines.length >= PIECE_BYTES) flush();
     });
     augmenter.requireAllRows();
-    if (augmenter.lines.length > 0) emit(augmenter.lines.take());
   } finally {
     file.close();
   }
 }
 
+/** The thread's own buffer: one that is made and dropped for every portion would pile up until it is collected. */
+let scratch: LineBuffer | null = null;
+
+function takeScratch(): LineBuffer {
+  const lines = scratch ?? new LineBuffer(PIECE_BYTES + SLACK_BYTES);
+  scratch = null;
+  lines.clear();
+  return lines;
+}
+
+function keepScratch(lines: LineBuffer): void {
+  if (lines.capacity === PIECE_BYTES + SLACK_BYTES) scratch = lines;
+}
+
 /** Adds the values of row after row to line after line. */
 export class LineAugmenter {
-  readonly lines: LineBuffer;
+  readonly #lines: LineBuffer;
   readonly #name: string;
   readonly #values: LineValues;
-  readonly #suffixOf: (values: readonly string[]) => string;
+  readonly #suffix: Suffix;
+  readonly #removed = new Occurrences();
   readonly #replaced;
   readonly #spans: FieldSpans | undefined;
   #row = 0;
 
-  /** @param capacity bytes of lines that are collected before they are taken */
-  constructor(name: string, values: LineValues, { advantage, rawReward, overwrite }: OutputFields, capacity?: number) {
-    this.lines = new LineBuffer(capacity);
+  constructor(name: string, values: LineValues, { advantage, rawReward, overwrite }: OutputFields, lines: LineBuffer) {
+    this.#lines = lines;
     this.#name = name;
     this.#values = values;
-    this.#suffixOf = compileSuffix([rawReward, advantage]);
+    this.#suffix = new Suffix([rawReward, advantage]);
     this.#replaced = overwrite ? compileFields([rawReward, advantage]) : null;
-    this.#spans = this.#replaced ? new FieldSpans(this.#replaced) : undefined;
+    this.#spans = this.#replaced ? new FieldSpans(this.#replaced, 2, this.#removed) : undefined;
   }
 
   readonly visit: LineVisitor = (bytes, start, end) => {
     const { rawRewards, advantages } = this.#values;
     const row = this.#row++;
     if (row >= advantages.length) throw new FileError(`${this.#name}: grew while it was read`);
-    const suffix = this.#suffixOf([spellNumber(rawRewards[row]), spellNumber(advantages[row])]);
+    this.#suffix.spell(rawRewards[row], advantages[row]);
     if (this.#replaced && this.#spans) scanObject(bytes, start, end, this.#replaced, this.#spans);
-    augmentLine(bytes, start, end, suffix, this.lines, this.#spans);
+    augmentLine(bytes, start, end, this.#suffix.text, this.#lines, this.#removed);
   };
 
   requireAllRows(): void {

@@ -3,9 +3,9 @@ import { InputError } from '../../errors.ts';
 import { ALL, EACH_ROW, type Reference, type Step } from '../layouts/reference.ts';
 import { compileFields, EntrySpans, FieldSpans, type Fields, Kind, kindOfValue, scanObject } from './scan.ts';
 
-/** What hangs below a value: cells that end here, members of an object, entries of a list. */
+/** What hangs below a value: the cell of the value itself, members of an object, entries of a list. */
 interface Node {
-  readonly cells: number[];
+  cell: number;
   readonly members: Map<string, Node>;
   readonly entries: Map<number, Node>;
   each: Node | null;
@@ -13,8 +13,10 @@ interface Node {
 
 /** A node made ready: members by their number in `fields`. */
 interface Compiled {
-  readonly cells: readonly number[];
+  /** -1 where the value itself is not asked for. */
+  readonly cell: number;
   readonly below: readonly number[];
+  readonly hasChildren: boolean;
   readonly fields: Fields | null;
   readonly spans: FieldSpans | null;
   readonly members: readonly Compiled[];
@@ -32,50 +34,70 @@ interface RowList {
 }
 
 export class RecordCells {
-  /** Kind and span of each reference's value, in the order given; of the row that was selected last. */
+  /** Kind and span of each cell's value; of the row that was selected last. */
   readonly kind: Uint8Array;
   readonly start: Int32Array;
   readonly end: Int32Array;
-  /** Steps after `.*`, to be followed from each entry of the value. */
-  readonly rest: readonly (readonly Step[])[];
   rowCount = 1;
+  readonly #cellOfText = new Map<string, number>();
   readonly #root: Compiled;
   readonly #rowLists: RowList[] = [];
-  /** Members of the record itself, for whoever takes some of them out again. */
-  readonly topLevel: FieldSpans;
+  /** Fields at the top level that something hangs below. */
+  readonly #deep: readonly number[];
+  /** The first cells are those of the top level, so that a scan fills them in place. */
+  readonly #fields: Fields;
+  readonly #spans: FieldSpans;
 
-  /** @param reserved names at the top level that are only looked for; cells follow those of the references */
+  /** @param reserved names at the top level that are only looked for */
   constructor(references: readonly Reference[], reserved: readonly string[] = []) {
-    const rest: Step[][] = [];
     const root = newNode();
-    references.forEach(({ steps }, cell) => {
+    const nodes = references.map(({ steps }) => {
       const all = steps.indexOf(ALL);
-      rest.push(all < 0 ? [] : steps.slice(all + 1));
-      descend(root, all < 0 ? steps : steps.slice(0, all)).cells.push(cell);
+      return descend(root, all < 0 ? steps : steps.slice(0, all));
     });
-    reserved.forEach((name, i) => {
-      descend(root, [name]).cells.push(references.length + i);
+    for (const name of reserved) descend(root, [name]);
+    let cellCount = 0;
+    for (const node of root.members.values()) node.cell = cellCount++;
+    nodes.forEach((node, i) => {
+      if (node.cell < 0) node.cell = cellCount++;
+      this.#cellOfText.set(references[i].text, node.cell);
     });
-    const count = references.length + reserved.length;
-    this.kind = new Uint8Array(count);
-    this.start = new Int32Array(count);
-    this.end = new Int32Array(count);
-    this.rest = rest;
     this.#root = this.#compile(root, '');
-    this.topLevel = this.#root.spans ?? new FieldSpans(compileFields([]));
+    this.#fields = this.#root.fields ?? compileFields([]);
+    this.#spans = new FieldSpans(this.#fields, cellCount);
+    this.#deep = this.#root.members.flatMap(({ hasChildren }, field) => (hasChildren ? [field] : []));
+    this.kind = this.#spans.kind;
+    this.start = this.#spans.start;
+    this.end = this.#spans.end;
+  }
+
+  /** The cell of a reference that was given; of one that goes on after `.*`, that of what stands before. */
+  cellOf({ text }: Reference): number {
+    return this.#cellOfText.get(text)!;
+  }
+
+  /** The cell of a name at the top level. */
+  cellOfName(name: string): number {
+    return this.#fields.names.indexOf(name);
   }
 
   /** Scans the record in bytes[start..end); rows of it are then selected one by one. */
   scan(bytes: Uint8Array, start: number, end: number): void {
     for (const rows of this.#rowLists) rows.isThere = false;
-    const { fields, spans, members, below } = this.#root;
-    if (!fields || !spans) scanObject(bytes, start, end, this.topLevelFields, this.topLevel);
-    else {
-      scanObject(bytes, start, end, fields, spans);
-      for (let i = 0; i < members.length; i++)
-        this.#fill(members[i], bytes, spans.kind[i] as Kind, spans.start[i], spans.end[i]);
+    scanObject(bytes, start, end, this.#fields, this.#spans);
+    for (let i = 0; i < this.#deep.length; i++) {
+      const field = this.#deep[i];
+      const member = this.#root.members[field];
+      this.#fillBelow(member, bytes, this.kind[field] as Kind, this.start[field], this.end[field]);
     }
-    if (below.length > 0 && this.#rowLists.length > 0) this.#countRows();
+    if (this.#rowLists.length > 0) this.#countRows();
+  }
+
+  /** As scan(), of a value of any kind, of which nothing is a row. */
+  scanValue(bytes: Uint8Array, kind: Kind, start: number, end: number): void {
+    if (kind === Kind.object) this.scan(bytes, start, end);
+    else this.kind.fill(Kind.absent);
+    if (this.#root.list) this.#fillEntries(this.#root, this.#root.list, bytes, kind, start, end);
   }
 
   /** Makes the cells below the lists of rows those of one row, from 0. */
@@ -87,22 +109,23 @@ export class RecordCells {
     }
   }
 
-  readonly topLevelFields = compileFields([]);
-
   #fill(node: Compiled, bytes: Uint8Array, kind: Kind, start: number, end: number): void {
-    for (const cell of node.cells) {
-      this.kind[cell] = kind;
-      this.start[cell] = start;
-      this.end[cell] = end;
+    if (node.cell >= 0) {
+      this.kind[node.cell] = kind;
+      this.start[node.cell] = start;
+      this.end[node.cell] = end;
     }
-    if (node.below.length === node.cells.length) return;
-    if (node.fields && node.spans) {
-      if (kind === Kind.object) scanObject(bytes, start, end, node.fields, node.spans);
+    if (node.hasChildren) this.#fillBelow(node, bytes, kind, start, end);
+  }
+
+  #fillBelow(node: Compiled, bytes: Uint8Array, kind: Kind, start: number, end: number): void {
+    const { fields, spans } = node;
+    if (fields && spans) {
+      if (kind === Kind.object) scanObject(bytes, start, end, fields, spans);
       for (let i = 0; i < node.members.length; i++) {
-        const below = node.members[i];
-        if (kind === Kind.object)
-          this.#fill(below, bytes, node.spans.kind[i] as Kind, node.spans.start[i], node.spans.end[i]);
-        else this.#clear(below);
+        const member = node.members[i];
+        if (kind === Kind.object) this.#fill(member, bytes, spans.kind[i] as Kind, spans.start[i], spans.end[i]);
+        else this.#clear(member);
       }
     }
     if (node.list) this.#fillEntries(node, node.list, bytes, kind, start, end);
@@ -158,8 +181,9 @@ export class RecordCells {
     if (rows) this.#rowLists.push(rows);
     const children = [...members, ...entries.map(([, below]) => below), ...(each ? [each] : [])];
     return {
-      cells: node.cells,
-      below: [...node.cells, ...children.flatMap(({ below }) => below)],
+      cell: node.cell,
+      below: [...(node.cell < 0 ? [] : [node.cell]), ...children.flatMap(({ below }) => below)],
+      hasChildren: children.length > 0,
       fields,
       spans: fields && new FieldSpans(fields),
       members,
@@ -171,7 +195,7 @@ export class RecordCells {
 }
 
 function newNode(): Node {
-  return { cells: [], members: new Map(), entries: new Map(), each: null };
+  return { cell: -1, members: new Map(), entries: new Map(), each: null };
 }
 
 function descend(root: Node, steps: readonly Step[]): Node {

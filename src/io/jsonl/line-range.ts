@@ -44,8 +44,12 @@ export function forEachLineInRange(
     if (!isBlank(bytes, from, lineEnd)) visit(bytes, from, lineEnd, line);
     position += lineEnd - window.offset + 1;
   }
+  window.release();
   return line;
 }
+
+/** The thread's own memory: a window made and dropped for every range would pile up until it is collected. */
+let spare: Buffer | null = null;
 
 /** A part of the file in memory, moved forward as lines are asked for. */
 class Window {
@@ -55,12 +59,19 @@ class Window {
   offset = 0;
   readonly #file: RandomAccessFile;
   readonly #maxLine: number;
-  #storage = Buffer.allocUnsafeSlow(WINDOW_BYTES);
+  #storage: Buffer;
   #position = 0;
 
   constructor(file: RandomAccessFile, maxLine: number) {
     this.#file = file;
     this.#maxLine = maxLine;
+    this.#storage = spare ?? Buffer.allocUnsafeSlow(WINDOW_BYTES);
+    spare = null;
+  }
+
+  /** Gives the memory to the next window. */
+  release(): void {
+    if (this.#storage.length === WINDOW_BYTES) spare = this.#storage;
   }
 
   /** The position after the first line feed at or after `from`; `end` where there is none before it. */

@@ -44,8 +44,7 @@ export class MaskReader {
       let to = this.#entries.end[i];
       let inner = kindOfValue(bytes, from, to);
       if (this.#inner) {
-        if (inner !== Kind.object) continue;
-        this.#inner.scan(bytes, from, to);
+        this.#inner.scanValue(bytes, inner, from, to);
         inner = this.#inner.kind[0] as Kind;
         from = this.#inner.start[0];
         to = this.#inner.end[0];

@@ -6,7 +6,7 @@ import { type IdCoder, NO_ID } from '../../samples/ids.ts';
 import { ChunkBuilder, type ChunkCoders, type ChunkFacts, emptyRow, type RowChunk } from '../../samples/row-chunk.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import type { OutputFields } from '../layouts/fields.ts';
-import { type Layout, referencesOf } from '../layouts/layout.ts';
+import { type IdField, type Layout, referencesOf } from '../layouts/layout.ts';
 import { ENTRY_NUMBER, RECORD_NUMBER, type Reference } from '../layouts/reference.ts';
 import { recordsHoldRows } from '../layouts/resolve-layout.ts';
 import { RecordCells } from './cells.ts';
@@ -27,6 +27,13 @@ export interface ReadOptions {
   readonly keepIndexes: boolean;
 }
 
+/** A column of whole numbers. */
+interface Count {
+  readonly name: string;
+  readonly prefix: string;
+  readonly cell: number;
+}
+
 export class RecordReader {
   /** The field whose value is being parsed, as a message begins: `reward: `. Empty while the row itself is scanned. */
   parsing = '';
@@ -44,8 +51,16 @@ export class RecordReader {
   readonly #key: IdReader | null;
   readonly #reward: RewardReader | null;
   readonly #mask: MaskReader | null;
-  readonly #cell: Readonly<Record<'length' | 'prompt' | 'stated' | 'removed' | 'status' | 'recorded', number>>;
-  readonly #reservedCell: number;
+  readonly #keptIndex: IdReader | null;
+  readonly #length: Count | null;
+  readonly #prompt: Count | null;
+  readonly #stated: Count | null;
+  readonly #removedCell: number;
+  readonly #statusCell: number;
+  readonly #recordedCell: number;
+  /** Cells of the names that the output adds, where they must be free; -1: nothing is added. */
+  readonly #advantageCell: number;
+  readonly #rawRewardCell: number;
   readonly #lastStatusSpan = new LastSpan();
   #lastStatus: Status = 'completed';
   readonly #unknownStatuses = new Set<string>();
@@ -57,16 +72,16 @@ export class RecordReader {
     this.#options = options;
     const { layout, outputFields } = options;
     this.#layout = layout;
-    const references = distinct(referencesOf(layout));
-    const cellOf = (reference: Reference) => references.findIndex(({ text }) => text === reference.text);
-    const optionalCell = (reference: Reference | undefined) => (reference ? cellOf(reference) : -1);
-    this.#reservedCell = references.length;
-    this.#cells = new RecordCells(references, outputFields ? [outputFields.advantage, outputFields.rawReward] : []);
+    const reserved = outputFields && !outputFields.overwrite ? [outputFields.advantage, outputFields.rawReward] : [];
+    const cells = new RecordCells(referencesOf(layout).filter(isInRecord), reserved);
+    this.#cells = cells;
+    this.#advantageCell = reserved.length > 0 ? cells.cellOfName(reserved[0]) : -1;
+    this.#rawRewardCell = reserved.length > 0 ? cells.cellOfName(reserved[1]) : -1;
     this.#recordsHoldRows = recordsHoldRows(layout);
     this.#builder = new ChunkBuilder(coders, layout.recorded !== undefined, this.#recordsHoldRows);
-    const ids = (field: 'group_index' | 'rollout_id' | 'index' | 'batch' | 'key', coder: IdCoder | null) => {
+    const ids = (field: IdField, coder: IdCoder | null) => {
       const source = layout[field];
-      return source && coder ? new IdReader(field, source, coder, cellOf) : null;
+      return source && coder ? new IdReader(field, source, coder, cells) : null;
     };
     this.#group = ids('group_index', coders.groups);
     this.#rollout = ids('rollout_id', coders.rollouts);
@@ -74,19 +89,18 @@ export class RecordReader {
     this.#keptIndex = ids('index', coders.indexes);
     this.#batch = ids('batch', coders.batches);
     this.#key = ids('key', coders.keys);
-    this.#reward = layout.reward ? new RewardReader(layout.reward, cellOf) : null;
-    this.#mask = layout.loss_mask ? new MaskReader(layout.loss_mask, cellOf(layout.loss_mask.column)) : null;
-    this.#cell = {
-      length: optionalCell(layout.response_length),
-      prompt: optionalCell(layout.prompt_length),
-      stated: optionalCell(layout.trainable_tokens),
-      removed: optionalCell(layout.remove_sample?.column),
-      status: optionalCell(layout.status?.column),
-      recorded: optionalCell(layout.recorded),
-    };
+    this.#reward = layout.reward ? new RewardReader(layout.reward, cells) : null;
+    this.#mask = layout.loss_mask ? new MaskReader(layout.loss_mask, cells.cellOf(layout.loss_mask.column)) : null;
+    const optionalCell = (reference: Reference | undefined) => (reference ? cells.cellOf(reference) : -1);
+    const count = (reference: Reference | undefined) =>
+      reference ? { name: reference.text, prefix: `${reference.text}: `, cell: cells.cellOf(reference) } : null;
+    this.#length = count(layout.response_length);
+    this.#prompt = count(layout.prompt_length);
+    this.#stated = count(layout.trainable_tokens);
+    this.#removedCell = optionalCell(layout.remove_sample?.column);
+    this.#statusCell = optionalCell(layout.status?.column);
+    this.#recordedCell = optionalCell(layout.recorded);
   }
-
-  readonly #keptIndex: IdReader | null;
 
   get rowCount(): number {
     return this.#builder.rowCount;
@@ -97,7 +111,7 @@ export class RecordReader {
     this.parsing = '';
     this.#cells.scan(bytes, start, end);
     this.#names ??= memberNames(bytes, start, end);
-    this.#requireFree();
+    if (this.#advantageCell >= 0) this.#requireFree();
     this.#numbers.record = recordsBefore + record - 1;
     if (!this.#recordsHoldRows) {
       this.#addRow(bytes, record);
@@ -113,7 +127,8 @@ export class RecordReader {
 
   finish(recordCount: number, shared: boolean): RowChunk {
     const reward = this.#reward;
-    const kinds = [this.#group, this.#rollout, this.#index, this.#batch, this.#key].map((reader) => reader?.kindsSeen);
+    const readers = [this.#group, this.#rollout, this.#index, this.#keptIndex, this.#batch, this.#key];
+    const kinds = readers.map((reader) => reader?.kindsSeen);
     return this.#builder.finish(
       recordCount,
       {
@@ -136,49 +151,52 @@ export class RecordReader {
     const cells = this.#cells;
     const row = this.#row;
     const at = this.#builder.rowCount;
-    row.group = this.#id('group_index', this.#group, bytes, at);
-    row.rollout = this.#id('rollout_id', this.#rollout, bytes, at);
-    const index = this.#id('index', this.#index, bytes, at);
-    row.keyedByIndex = row.rollout === NO_ID && index !== NO_ID;
-    if (row.rollout === NO_ID) row.rollout = index;
-    if (this.#keptIndex) row.index = this.#id('index', this.#keptIndex, bytes, at);
-    if (this.#batch) row.batch = this.#id('batch', this.#batch, bytes, at);
-    if (this.#key) row.key = this.#id('key', this.#key, bytes, at);
+    row.group = this.#group ? this.#id(this.#group, bytes, at) : NO_ID;
+    row.rollout = this.#rollout ? this.#id(this.#rollout, bytes, at) : NO_ID;
+    row.keyedByIndex = false;
+    if (this.#index) {
+      if (row.rollout === NO_ID) {
+        row.rollout = this.#id(this.#index, bytes, at);
+        row.keyedByIndex = row.rollout !== NO_ID;
+      } else {
+        this.parsing = this.#index.prefix;
+        this.#index.check(bytes, at);
+      }
+    }
+    if (this.#keptIndex) row.index = this.#id(this.#keptIndex, bytes, at);
+    if (this.#batch) row.batch = this.#id(this.#batch, bytes, at);
+    if (this.#key) row.key = this.#id(this.#key, bytes, at);
     this.parsing = 'reward: ';
     row.reward = this.#reward ? this.#reward.read(cells, bytes) : Number.NaN;
     if (Number.isNaN(row.reward)) this.#missingReward ??= { row: at, found: this.#reward?.found ?? 'no reward' };
     row.removed = this.#removed(bytes);
     row.tokens = this.#countTokens(bytes, row.removed);
     row.status = this.#status(bytes);
-    if (this.#cell.recorded >= 0) row.recorded = this.#recorded(bytes);
+    if (this.#recordedCell >= 0) row.recorded = this.#recorded(bytes);
     this.parsing = '';
     this.#builder.push(row, record);
   }
 
-  #id(field: string, reader: IdReader | null, bytes: Uint8Array, at: number): number {
-    if (!reader) return NO_ID;
-    this.parsing = `${field}: `;
-    return reader.read(this.#cells, bytes, this.#numbers, at);
+  #id(reader: IdReader, bytes: Uint8Array, at: number): number {
+    this.parsing = reader.prefix;
+    return reader.read(bytes, this.#numbers, at);
   }
 
   #requireFree(): void {
-    const { outputFields } = this.#options;
-    if (!outputFields || outputFields.overwrite) return;
-    for (const [i, name, option] of [
-      [0, outputFields.advantage, '--advantage-field'],
-      [1, outputFields.rawReward, '--raw-reward-field'],
-    ] as const) {
-      if (this.#cells.kind[this.#reservedCell + i] === Kind.absent) continue;
-      throw new InputError(
-        `field ${JSON.stringify(name)} is there already; add under another name with ${option}, or replace it with --overwrite`,
-      );
-    }
+    const { kind } = this.#cells;
+    if (kind[this.#advantageCell] === Kind.absent && kind[this.#rawRewardCell] === Kind.absent) return;
+    const { advantage, rawReward } = this.#options.outputFields!;
+    const [name, option] =
+      kind[this.#advantageCell] === Kind.absent ? [rawReward, '--raw-reward-field'] : [advantage, '--advantage-field'];
+    throw new InputError(
+      `field ${JSON.stringify(name)} is there already; add under another name with ${option}, or replace it with --overwrite`,
+    );
   }
 
   #removed(bytes: Uint8Array): boolean {
     const source = this.#layout.remove_sample;
     if (!source) return false;
-    const cell = this.#cell.removed;
+    const cell = this.#removedCell;
     const kind = this.#cells.kind[cell] as Kind;
     if (kind === Kind.absent || kind === Kind.null) return false;
     if (source.when === 'present') return true;
@@ -191,7 +209,7 @@ export class RecordReader {
   #status(bytes: Uint8Array): Status {
     const source = this.#layout.status;
     if (!source) return 'completed';
-    const cell = this.#cell.status;
+    const cell = this.#statusCell;
     const kind = this.#cells.kind[cell];
     if (kind === Kind.absent || kind === Kind.null) return 'completed';
     if (source.whenTrue) {
@@ -212,10 +230,10 @@ export class RecordReader {
 
   /** All token fields that are there are checked, also those that do not count. */
   #countTokens(bytes: Uint8Array, removed: boolean): number {
-    const stated = this.#count(bytes, this.#layout.trainable_tokens, this.#cell.stated);
+    const stated = this.#stated ? this.#count(bytes, this.#stated) : NO_COUNT;
     const length = this.#responseLength(bytes);
     this.parsing = 'loss_mask: ';
-    const mask = this.#mask?.read(this.#cells, bytes) ?? null;
+    const mask = this.#mask ? this.#mask.read(this.#cells, bytes) : null;
     if (mask && length !== NO_COUNT && mask.length !== length && this.#layout.loss_mask?.counts === 'ones') {
       const names = [this.#layout.loss_mask.column.text, this.#layout.response_length?.text];
       throw new InputError(`${names[0]} has ${mask.length} entries but ${names[1]} is ${length}`);
@@ -226,30 +244,27 @@ export class RecordReader {
   }
 
   #responseLength(bytes: Uint8Array): number {
-    const length = this.#count(bytes, this.#layout.response_length, this.#cell.length);
-    if (this.#cell.prompt < 0 || length === NO_COUNT) return length;
-    const prompt = this.#count(bytes, this.#layout.prompt_length, this.#cell.prompt);
+    const length = this.#length ? this.#count(bytes, this.#length) : NO_COUNT;
+    if (!this.#prompt || length === NO_COUNT) return length;
+    const prompt = this.#count(bytes, this.#prompt);
     if (prompt === NO_COUNT) return NO_COUNT;
     if (prompt <= length) return length - prompt;
-    throw new InputError(
-      `${this.#layout.prompt_length?.text} is ${prompt}, more than the ${length} of ${this.#layout.response_length?.text}`,
-    );
+    throw new InputError(`${this.#prompt.name} is ${prompt}, more than the ${length} of ${this.#length?.name}`);
   }
 
-  #count(bytes: Uint8Array, reference: Reference | undefined, cell: number): number {
-    if (!reference) return NO_COUNT;
+  #count(bytes: Uint8Array, { name, prefix, cell }: Count): number {
     const kind = this.#cells.kind[cell];
     if (kind === Kind.absent || kind === Kind.null) return NO_COUNT;
     if (kind !== Kind.number)
-      throw new InputError(`${reference.text} must be a whole number, found ${this.#excerpt(bytes, cell)}`);
-    this.parsing = `${reference.text}: `;
+      throw new InputError(`${name} must be a whole number, found ${this.#excerpt(bytes, cell)}`);
+    this.parsing = prefix;
     return parseInteger(bytes, this.#cells.start[cell], this.#cells.end[cell], MOST_TOKENS);
   }
 
   #recorded(bytes: Uint8Array): number {
-    const kind = this.#cells.kind[this.#cell.recorded];
-    if (kind !== Kind.number) return Number.NaN;
-    return parseNumber(bytes, this.#cells.start[this.#cell.recorded], this.#cells.end[this.#cell.recorded]);
+    const cell = this.#recordedCell;
+    if (this.#cells.kind[cell] !== Kind.number) return Number.NaN;
+    return parseNumber(bytes, this.#cells.start[cell], this.#cells.end[cell]);
   }
 
   #number(field: string, bytes: Uint8Array, cell: number): number {
@@ -265,7 +280,6 @@ export class RecordReader {
   }
 }
 
-function distinct(references: readonly Reference[]): Reference[] {
-  const real = references.filter(({ text }) => text !== RECORD_NUMBER && text !== ENTRY_NUMBER);
-  return [...new Map(real.map((reference) => [reference.text, reference])).values()];
+function isInRecord({ text }: Reference): boolean {
+  return text !== RECORD_NUMBER && text !== ENTRY_NUMBER;
 }

@@ -4,7 +4,6 @@ import { listKeys } from '../../samples/assembler.ts';
 import type { RewardSource } from '../layouts/layout.ts';
 import { numberFromText } from '../layouts/number-text.ts';
 import type { RecordCells } from './cells.ts';
-import type { CellOf } from './id-reader.ts';
 import {
   compileFields,
   EntrySpans,
@@ -38,9 +37,9 @@ export class RewardReader {
   /** What stood in the place of the last reward that was missing. */
   found = '';
 
-  constructor(source: RewardSource, cellOf: CellOf) {
+  constructor(source: RewardSource, cells: RecordCells) {
     this.#source = source;
-    this.#cells = source.columns.map(({ column }) => cellOf(column));
+    this.#cells = source.columns.map(({ column }) => cells.cellOf(column));
     this.#fields = compileFields([source.key ?? '']);
     this.#spans = new FieldSpans(this.#fields);
   }
@@ -137,14 +136,14 @@ export class RewardReader {
   }
 
   #value(name: string, kind: Kind, bytes: Uint8Array, start: number, end: number): number {
-    if (kind === Kind.true) return 1;
-    if (kind === Kind.false) return 0;
     if (kind === Kind.number) {
       const value = parseNumber(bytes, start, end);
       if (Number.isFinite(value)) return value;
       this.found = name === 'reward' ? excerpt(bytes, start, end) : `${name} ${excerpt(bytes, start, end)}`;
       return Number.NaN;
     }
+    if (kind === Kind.true) return 1;
+    if (kind === Kind.false) return 0;
     if (kind === Kind.string && this.#source.fromText) return this.#text(name, bytes, start, end);
     if (kind !== Kind.absent && kind !== Kind.null) {
       throw new InputError(`${name} must be a number or a boolean, found ${excerpt(bytes, start, end)}`);

@@ -25,32 +25,28 @@ export class ScanError extends Error {
   }
 }
 
-/** Wanted names, prepared for comparison with the bytes of keys. Equal names share one chain and are all filled. */
+/** Wanted names, each once, prepared for comparison with the bytes of keys. */
 export interface Fields {
   readonly names: readonly string[];
   readonly encoded: readonly Uint8Array[];
   /** First field by min(byte length, 255), or -1; the others of that length follow in nextOfLength. */
   readonly firstOfLength: Int32Array;
   readonly nextOfLength: Int32Array;
-  /** The next field that has the same name, or -1. */
-  readonly nextOfName: Int32Array;
 }
 
 export function compileFields(names: readonly string[]): Fields {
   const encoder = new TextEncoder();
   const firstOfLength = new Int32Array(256).fill(-1);
   const nextOfLength = new Int32Array(names.length).fill(-1);
-  const nextOfName = new Int32Array(names.length).fill(-1);
   const encoded = names.map((name) => encoder.encode(name));
   for (let i = names.length - 1; i >= 0; i--) {
-    nextOfName[i] = names.indexOf(names[i], i + 1);
     // A name with a lone surrogate has no UTF-8 form: only an escaped key can spell it.
-    if (names.indexOf(names[i]) < i || !names[i].isWellFormed()) continue;
+    if (!names[i].isWellFormed()) continue;
     const slot = Math.min(encoded[i].length, 255);
     nextOfLength[i] = firstOfLength[slot];
     firstOfLength[slot] = i;
   }
-  return { names, encoded, firstOfLength, nextOfLength, nextOfName };
+  return { names, encoded, firstOfLength, nextOfLength };
 }
 
 /** What scanObject found, by field; reused from line to line. Spans are positions in the scanned bytes. */
@@ -58,17 +54,16 @@ export class FieldSpans {
   readonly kind: Uint8Array;
   readonly start: Int32Array;
   readonly end: Int32Array;
-  /** Every member with a wanted name in line order, repeated names included: from the key's quote to the value's end. */
-  occurrenceCount = 0;
-  occurrenceStart = new Int32Array(8);
-  occurrenceEnd = new Int32Array(8);
+  /** Where members are to be taken out again; null: they are only read. */
+  readonly occurrences: Occurrences | null;
   /** @internal */
   readonly lookahead = new Lookahead();
   /** @internal */
   readonly layout = new Layout();
 
-  constructor(fields: Fields) {
-    const count = fields.names.length;
+  /** @param count entries, where there are to be more than fields; those after the fields are absent in every scan */
+  constructor(fields: Fields, count: number = fields.names.length, occurrences: Occurrences | null = null) {
+    this.occurrences = occurrences;
     this.kind = new Uint8Array(count);
     this.start = new Int32Array(count);
     this.end = new Int32Array(count);
@@ -78,20 +73,26 @@ export class FieldSpans {
   reset(bytes: Uint8Array, start: number, end: number, fields: Fields): void {
     const { kind } = this;
     for (let i = 0; i < kind.length; i++) kind[i] = Kind.absent;
-    this.occurrenceCount = 0;
+    if (this.occurrences) this.occurrences.count = 0;
     this.lookahead.attach(bytes, start, end);
     this.layout.attach(bytes, fields);
   }
+}
 
-  /** @internal */
-  addOccurrence(start: number, end: number): void {
-    const index = this.occurrenceCount++;
-    if (index === this.occurrenceStart.length) {
-      this.occurrenceStart = doubled(this.occurrenceStart);
-      this.occurrenceEnd = doubled(this.occurrenceEnd);
+/** Every member with a wanted name in line order, repeated names included: from the key's quote to the value's end. */
+export class Occurrences {
+  count = 0;
+  start = new Int32Array(8);
+  end = new Int32Array(8);
+
+  add(start: number, end: number): void {
+    const index = this.count++;
+    if (index === this.start.length) {
+      this.start = doubled(this.start);
+      this.end = doubled(this.end);
     }
-    this.occurrenceStart[index] = start;
-    this.occurrenceEnd[index] = end;
+    this.start[index] = start;
+    this.end[index] = end;
   }
 }
 
@@ -358,13 +359,10 @@ function scanMembers(bytes: Uint8Array, position: number, end: number, fields: F
     const { field } = layout;
     position = skipValue(bytes, valueStart, end, lookahead);
     if (field >= 0) {
-      spans.addOccurrence(keyStart, position);
-      const kind = kindOf(bytes, valueStart, position, fields.names[field]);
-      for (let same = field; same >= 0; same = fields.nextOfName[same]) {
-        spans.kind[same] = kind;
-        spans.start[same] = valueStart;
-        spans.end[same] = position;
-      }
+      spans.occurrences?.add(keyStart, position);
+      spans.kind[field] = kindOf(bytes, valueStart, position, fields.names[field]);
+      spans.start[field] = valueStart;
+      spans.end[field] = position;
     }
     position = skipSpace(bytes, position, end);
     const byte = position < end ? bytes[position] : -1;

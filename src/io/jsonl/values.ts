@@ -4,18 +4,15 @@ import { excerpt, ScanError } from './scan.ts';
 
 /** A JSON number, or NaN, Infinity, -Infinity, rounded once to binary64; 1e999 gives Infinity. */
 export function parseNumber(bytes: Uint8Array, start: number, end: number): number {
+  const usual = plainDecimal(bytes, start, end);
+  if (!Number.isNaN(usual)) return usual;
   const last = bytes[end - 1];
   if (last === LETTER_N || last === LETTER_Y) {
     const special = SPECIAL_NUMBERS.get(latin1(bytes, start, Math.min(end, start + LONGEST_SPECIAL + 1)));
     if (special !== undefined) return special;
   }
-  const { negative, integerStart, integerEnd, fractionEnd } = splitNumeral(bytes, start, end, 'a number');
-  const fractionDigits = Math.max(0, fractionEnd - integerEnd - 1);
-  const digitCount = integerEnd - integerStart + fractionDigits;
-  if (fractionEnd < end || digitCount > EXACT_DIGITS) return Number(latin1(bytes, start, end));
-  // The digits and the power of ten are both exact, so the one division rounds once.
-  const magnitude = digitsAsInteger(bytes, integerStart, fractionEnd) / POWERS_OF_TEN[fractionDigits];
-  return negative ? -magnitude : magnitude;
+  splitNumeral(bytes, start, end, 'a number');
+  return Number(latin1(bytes, start, end));
 }
 
 /** A count: a whole number from 0 to `most`, however spelled. */
@@ -122,17 +119,8 @@ function isZeroOrPoint(byte: number): boolean {
   return byte === ZERO || byte === POINT;
 }
 
-/** The digits in [start..end), a point among them left out; exact up to EXACT_DIGITS. */
-function digitsAsInteger(bytes: Uint8Array, start: number, end: number): number {
-  let value = 0;
-  for (let i = start; i < end; i++) {
-    if (bytes[i] !== POINT) value = value * 10 + (bytes[i] - ZERO);
-  }
-  return value;
-}
-
-/** The value of a few digits and nothing else, the usual id; -1 for every other spelling. */
-function plainDigits(bytes: Uint8Array, start: number, end: number): number {
+/** The value of at most 15 digits and nothing else, the usual id; -1 for every other spelling. */
+export function plainDigits(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
   if (length === 0 || length > EXACT_DIGITS || (bytes[start] === ZERO && length > 1)) return -1;
   let value = 0;
@@ -142,6 +130,26 @@ function plainDigits(bytes: Uint8Array, start: number, end: number): number {
     value = value * 10 + digit;
   }
   return value;
+}
+
+/** The value of a sign, at most 15 digits and a point between them, the usual reward; NaN for every other spelling. */
+function plainDecimal(bytes: Uint8Array, start: number, end: number): number {
+  const negative = bytes[start] === MINUS;
+  const first = negative ? start + 1 : start;
+  if (end - first > EXACT_DIGITS || first >= end) return Number.NaN;
+  let value = 0;
+  let point = end;
+  for (let i = first; i < end; i++) {
+    const digit = bytes[i] - ZERO;
+    if (digit >= 0 && digit <= 9) value = value * 10 + digit;
+    else if (bytes[i] === POINT && point === end) point = i;
+    else return Number.NaN;
+  }
+  const hasOtherZeros = bytes[first] === ZERO && point > first + 1;
+  if (hasOtherZeros || point === first || point === end - 1) return Number.NaN;
+  // The digits and the power of ten are both exact, so the one division rounds once.
+  const magnitude = point === end ? value : value / POWERS_OF_TEN[end - point - 1];
+  return negative ? -magnitude : magnitude;
 }
 
 interface Numeral {

@@ -4,6 +4,7 @@ import type { Output } from '../output.ts';
 import type { CompressedLinesPortion } from '../portion.ts';
 import { LineAugmenter, type LineValues } from './augment-lines.ts';
 import { openLines } from './compressed-lines.ts';
+import { LineBuffer } from './line-buffer.ts';
 import { forEachLine } from './lines.ts';
 
 /** @throws FileError where the file no longer has the rows that were read */
@@ -13,8 +14,8 @@ export async function augmentCompressedLines(
   fields: OutputFields,
   output: Output,
 ): Promise<void> {
-  const augmenter = new LineAugmenter(portion.name, values, fields);
-  const { lines } = augmenter;
+  const lines = new LineBuffer();
+  const augmenter = new LineAugmenter(portion.name, values, fields, lines);
   const { maxLine } = portion;
   const flushed = flushBetween(openLines(portion), async () => {
     if (lines.length > 0) await output.write(lines.bytes);

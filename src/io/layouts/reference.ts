@@ -34,6 +34,9 @@ export function parseReference(text: string): Reference {
   const rows = steps.indexOf(EACH_ROW);
   if (rows >= 0 && steps.indexOf(EACH_ROW, rows + 1) >= 0)
     throw new UsageError(`'${text}' makes rows of lists in lists; one [] at most`);
+  const all = steps.indexOf(ALL);
+  if (all >= 0 && (steps.indexOf(ALL, all + 1) >= 0 || rows > all))
+    throw new UsageError(`'${text}' takes entries of entries together; one .* at most, and no [] after it`);
   return { text, steps };
 }
 
