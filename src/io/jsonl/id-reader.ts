@@ -44,9 +44,7 @@ export class IdReader {
 
   /** Checks an id that is not needed, so that the coder need not hold it. */
   check(bytes: Uint8Array, row: number): void {
-    let isWhole = true;
-    for (const part of this.#parts) isWhole = part.check(bytes, row) && isWhole;
-    if (!isWhole) this.#otherwise?.check(bytes, row);
+    if (!this.#parts.every((part) => part.check(bytes, row))) this.#otherwise?.check(bytes, row);
   }
 
   #joined(bytes: Uint8Array, numbers: RowNumbers, row: number): number {

@@ -1,7 +1,7 @@
 /** Counts the trained tokens of a row in its mask: ones, labels that are not -100, or masks that lie inside a list. */
 import { InputError } from '../../errors.ts';
 import type { MaskSource } from '../layouts/layout.ts';
-import { ALL, type Reference, type Step } from '../layouts/reference.ts';
+import { ALL, type Reference } from '../layouts/reference.ts';
 import { RecordCells } from './cells.ts';
 import { EntrySpans, excerpt, Kind, kindOfValue } from './scan.ts';
 import { countOnes, wholeNumber } from './values.ts';
@@ -13,6 +13,7 @@ export class MaskReader {
   readonly #source: MaskSource;
   readonly #cell: number;
   readonly #inner: RecordCells | null;
+  readonly #innerCell: number;
   readonly #entries = new EntrySpans();
   readonly #labels = new EntrySpans();
 
@@ -21,7 +22,9 @@ export class MaskReader {
     this.#cell = cell;
     const { steps, text } = source.column;
     const all = steps.indexOf(ALL);
-    this.#inner = all >= 0 && all + 1 < steps.length ? innerCells(text, steps.slice(all + 1)) : null;
+    const rest: Reference = { text, steps: all < 0 ? [] : steps.slice(all + 1) };
+    this.#inner = rest.steps.length > 0 ? new RecordCells([rest]) : null;
+    this.#innerCell = this.#inner ? this.#inner.cellOf(rest) : -1;
   }
 
   /** null where the row has no mask. */
@@ -45,9 +48,9 @@ export class MaskReader {
       let inner = kindOfValue(bytes, from, to);
       if (this.#inner) {
         this.#inner.scanValue(bytes, inner, from, to);
-        inner = this.#inner.kind[0] as Kind;
-        from = this.#inner.start[0];
-        to = this.#inner.end[0];
+        inner = this.#inner.kind[this.#innerCell] as Kind;
+        from = this.#inner.start[this.#innerCell];
+        to = this.#inner.end[this.#innerCell];
       }
       if (inner === Kind.absent || inner === Kind.null) continue;
       const { trained, length } = this.#count(inner, bytes, from, to);
@@ -79,9 +82,4 @@ export class MaskReader {
     const wanted = this.#source.counts === 'ones' ? 'a list of 0 and 1' : 'a list of labels';
     return new InputError(`${this.#source.column.text} must be ${wanted}, found ${excerpt(bytes, start, end)}`);
   }
-}
-
-function innerCells(text: string, steps: readonly Step[]): RecordCells {
-  const reference: Reference = { text, steps };
-  return new RecordCells([reference]);
 }
