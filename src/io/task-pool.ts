@@ -1,6 +1,7 @@
 /** Worker threads that read and write portions of files; with one thread, the work is done where it is asked for. */
 import { Worker } from 'node:worker_threads';
 import type { RowChunk } from '../samples/row-chunk.ts';
+import { offerSpare } from './spare-memory.ts';
 import { restoreError, type StoredError } from './stored-error.ts';
 import { runTask, type Task, type TaskEmission } from './tasks.ts';
 
@@ -9,6 +10,12 @@ export interface TaskRun {
   readonly emit: (piece: TaskEmission) => void;
   /** A task that has not begun when this says true is left out. */
   readonly isCancelled?: () => boolean;
+}
+
+export interface ToWorker {
+  readonly task: Task;
+  /** Memory that the task may use for what it emits. */
+  readonly spare: ArrayBuffer | null;
 }
 
 export type FromWorker =
@@ -21,11 +28,15 @@ interface Job extends TaskRun {
   readonly reject: (error: unknown) => void;
 }
 
+/** A thread makes few objects that last: a large young generation would only fill memory with dead ones. */
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 4 };
+
 export class TaskPool {
   readonly threads: number;
   readonly #idle: Lane[] = [];
   readonly #lanes = new Set<Lane>();
   readonly #queue: Job[] = [];
+  readonly #spares: ArrayBuffer[] = [];
   #inThisThread: Promise<void> = Promise.resolve();
 
   /** @param threads 1: no worker is started */
@@ -40,6 +51,12 @@ export class TaskPool {
       this.#queue.push({ task, ...run, resolve, reject });
       this.#dispatch();
     });
+  }
+
+  /** Gives back the memory of an emitted piece of bytes that is done with. */
+  recycle({ buffer }: Uint8Array): void {
+    if (this.threads <= 1) offerSpare(buffer as ArrayBuffer);
+    else if (this.#spares.length < this.threads) this.#spares.push(buffer as ArrayBuffer);
   }
 
   async close(): Promise<void> {
@@ -69,13 +86,14 @@ export class TaskPool {
         this.#idle.push(lane);
       } else {
         lane.job = job;
-        lane.worker.postMessage(job.task);
+        const spare = this.#spares.pop() ?? null;
+        lane.worker.postMessage({ task: job.task, spare } satisfies ToWorker, spare ? [spare] : []);
       }
     }
   }
 
   #start(): Lane {
-    const worker = new Worker(new URL('./worker.js', import.meta.url));
+    const worker = new Worker(new URL('./worker.js', import.meta.url), { resourceLimits: RESOURCE_LIMITS });
     const lane: Lane = { worker, job: null };
     this.#lanes.add(lane);
     worker.on('message', (message: FromWorker) => {

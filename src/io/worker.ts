@@ -1,12 +1,15 @@
 /** The worker thread's end of a task pool. */
 import { parentPort } from 'node:worker_threads';
 import { transferablesOf } from '../samples/row-chunk.ts';
+import { offerSpare } from './spare-memory.ts';
 import { storeError } from './stored-error.ts';
-import { runTask, type Task, type TaskEmission } from './tasks.ts';
+import type { ToWorker } from './task-pool.ts';
+import { runTask, type TaskEmission } from './tasks.ts';
 
 const port = parentPort!;
 
-port.on('message', async (task: Task) => {
+port.on('message', async ({ task, spare }: ToWorker) => {
+  if (spare) offerSpare(spare);
   try {
     await runTask(task, send);
     port.postMessage({ done: true, error: null });

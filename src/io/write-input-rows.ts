@@ -78,7 +78,10 @@ async function augmentPortions(
       while (running.length <= i + ahead && running.length < input.portions.length) running.push(begin(running.length));
       const { done, pieces } = running[i];
       await done;
-      for (const piece of pieces) await output.write(piece);
+      for (const piece of pieces) {
+        await output.write(piece);
+        pool.recycle(piece);
+      }
       pieces.length = 0;
       advance(input.byteLength / input.portions.length);
     }

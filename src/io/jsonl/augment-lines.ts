@@ -34,18 +34,17 @@ export function augmentLines(
   place: PlaceInFile | null,
   emit: (bytes: Uint8Array) => void,
 ): void {
+  const lines = new LineBuffer(PIECE_BYTES + SLACK_BYTES);
   if (place === null) {
-    const lines = new LineBuffer(PIECE_BYTES + SLACK_BYTES);
     augmentPortion(portion, values, fields, lines, () => emit(lines.take()));
-    if (lines.length > 0) emit(lines.take());
+    if (lines.length > 0) emit(lines.bytes);
     return;
   }
   const writer = new PortionWriter(place);
   try {
-    const lines = takeScratch();
     augmentPortion(portion, values, fields, lines, () => writer.write(lines));
     writer.finish(lines);
-    keepScratch(lines);
+    lines.release();
   } catch (error) {
     writer.giveUp();
     throw error;
@@ -71,20 +70,6 @@ function augmentPortion(
   } finally {
     file.close();
   }
-}
-
-/** The thread's own buffer: one that is made and dropped for every portion would pile up until it is collected. */
-let scratch: LineBuffer | null = null;
-
-function takeScratch(): LineBuffer {
-  const lines = scratch ?? new LineBuffer(PIECE_BYTES + SLACK_BYTES);
-  scratch = null;
-  lines.clear();
-  return lines;
-}
-
-function keepScratch(lines: LineBuffer): void {
-  if (lines.capacity === PIECE_BYTES + SLACK_BYTES) scratch = lines;
 }
 
 /** Adds the values of row after row to line after line. */

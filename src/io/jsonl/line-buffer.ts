@@ -1,4 +1,6 @@
 /** Output bytes collected until they are worth writing. */
+import { offerSpare, takeMemory } from '../spare-memory.ts';
+
 export class LineBuffer {
   length = 0;
   #storage: Buffer;
@@ -8,17 +10,13 @@ export class LineBuffer {
   #sourceView = viewOf(EMPTY);
 
   constructor(capacity = 1 << 16) {
-    this.#storage = Buffer.allocUnsafeSlow(capacity);
+    this.#storage = takeMemory(capacity);
     this.#view = viewOf(this.#storage);
   }
 
   /** What was appended; valid until the next append or clear. */
   get bytes(): Uint8Array {
     return this.#storage.subarray(0, this.length);
-  }
-
-  get capacity(): number {
-    return this.#storage.length;
   }
 
   append(bytes: Uint8Array, start: number, end: number): void {
@@ -71,6 +69,13 @@ export class LineBuffer {
     return this.#sourceView;
   }
 
+  /** Leaves the memory to the next buffer of this thread. */
+  release(): void {
+    offerSpare(this.#storage.buffer as ArrayBuffer);
+    this.#storage = EMPTY;
+    this.length = 0;
+  }
+
   /** Four bytes at a time, which for a line of some hundred bytes costs less than the view that set() would need. */
   #copyWords(from: DataView, start: number, end: number): void {
     const into = this.#view;
@@ -103,7 +108,7 @@ export class LineBuffer {
   }
 
   #replace(capacity: number): void {
-    this.#storage = Buffer.allocUnsafeSlow(capacity);
+    this.#storage = takeMemory(capacity);
     this.#view = viewOf(this.#storage);
   }
 }
@@ -112,7 +117,7 @@ export class LineBuffer {
 const SHORT_COPY = 16;
 const LONG_COPY = 768;
 const LONG_TEXT = 256;
-const EMPTY = new Uint8Array(0);
+const EMPTY = Buffer.allocUnsafeSlow(0);
 
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

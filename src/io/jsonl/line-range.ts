@@ -1,6 +1,7 @@
 /** The lines that begin inside a range of a file, so that several threads can share one file. */
 import { InputError } from '../../errors.ts';
 import type { RandomAccessFile } from '../random-access.ts';
+import { offerSpare, takeMemory } from '../spare-memory.ts';
 import { DEFAULT_MAX_LINE, isBlank, type LineVisitor, skipByteOrderMark } from './lines.ts';
 
 export interface ByteRange {
@@ -48,9 +49,6 @@ export function forEachLineInRange(
   return line;
 }
 
-/** The thread's own memory: a window made and dropped for every range would pile up until it is collected. */
-let spare: Buffer | null = null;
-
 /** A part of the file in memory, moved forward as lines are asked for. */
 class Window {
   /** A new view whenever the content changes: scanners remember what they found in a view. */
@@ -59,19 +57,17 @@ class Window {
   offset = 0;
   readonly #file: RandomAccessFile;
   readonly #maxLine: number;
-  #storage: Buffer;
+  #storage = takeMemory(WINDOW_BYTES);
   #position = 0;
 
   constructor(file: RandomAccessFile, maxLine: number) {
     this.#file = file;
     this.#maxLine = maxLine;
-    this.#storage = spare ?? Buffer.allocUnsafeSlow(WINDOW_BYTES);
-    spare = null;
   }
 
-  /** Gives the memory to the next window. */
+  /** Leaves the memory to the next window of this thread. */
   release(): void {
-    if (this.#storage.length === WINDOW_BYTES) spare = this.#storage;
+    offerSpare(this.#storage.buffer as ArrayBuffer);
   }
 
   /** The position after the first line feed at or after `from`; `end` where there is none before it. */
