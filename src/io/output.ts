@@ -12,7 +12,7 @@ import { createTemporaryFile, fileError, forgetTemporaryFile, removeTemporaryFil
 
 export interface OutputOptions {
   /** By default a name that ends in .gz or .zst is compressed. */
-  readonly compress?: 'gzip' | 'zstd' | 'none';
+  readonly compress?: Compression;
 }
 
 export interface Output {
@@ -20,6 +20,11 @@ export interface Output {
   readonly closed: boolean;
   /** The open file itself, where bytes go into a regular file as they are: whoever writes to it writes all of it. */
   readonly descriptor: number | null;
+  /**
+   * The same for an output that may be compressed: its frames or members one after the other are written by whoever takes
+   * it over, at least one. null where only write() reaches it.
+   */
+  takeOver(): OpenFile | null;
   /** Takes bytes in order. They may be reused once it has returned, or once the promise that it returned resolves. */
   write(bytes: Uint8Array): Promise<void> | void;
   /** Writes what is left and, for a file, puts it in its place. After a failure nothing of it is left. */
@@ -28,14 +33,24 @@ export interface Output {
   abort(): Promise<void>;
 }
 
+export type Compression = 'gzip' | 'zstd' | 'none';
+
+/** A file to be written at positions; plain data. */
+export interface OpenFile {
+  readonly descriptor: number;
+  /** What messages call it. */
+  readonly name: string;
+  readonly compression: Compression;
+}
+
 /** Opens a path, or `-` for standard output. */
 export async function openOutput(pathOrDash: string, options: OutputOptions = {}): Promise<Output> {
   const target = await openTarget(pathOrDash);
   const compress = options.compress ?? COMPRESSION_OF_ENDING[extname(pathOrDash).toLowerCase()] ?? 'none';
-  if (compress === 'none') return new BufferedOutput(target, target);
-  if (compress === 'gzip') return new BufferedOutput(target, new GzipSink(target));
+  if (compress === 'none') return new BufferedOutput(target, target, pathOrDash, compress);
+  if (compress === 'gzip') return new BufferedOutput(target, new GzipSink(target), pathOrDash, compress);
   await loadZstdEncoder();
-  return new BufferedOutput(target, new ZstdSink(target));
+  return new BufferedOutput(target, new ZstdSink(target), pathOrDash, compress);
 }
 
 const COMPRESSION_OF_ENDING: Readonly<Record<string, 'gzip' | 'zstd'>> = { '.gz': 'gzip', '.zst': 'zstd' };
@@ -59,15 +74,20 @@ interface Target extends Sink {
 class BufferedOutput implements Output {
   readonly #target: Target;
   readonly #sink: Sink;
+  readonly #name: string;
+  readonly #compression: Compression;
+  #isTakenOver = false;
   #batch = Buffer.allocUnsafe(BATCH_SIZE);
   #spare = Buffer.allocUnsafe(BATCH_SIZE);
   #length = 0;
   #pending: Promise<void> = Promise.resolve();
   #done = false;
 
-  constructor(target: Target, sink: Sink) {
+  constructor(target: Target, sink: Sink, name: string, compression: Compression) {
     this.#target = target;
     this.#sink = sink;
+    this.#name = name;
+    this.#compression = compression;
   }
 
   get closed(): boolean {
@@ -76,6 +96,13 @@ class BufferedOutput implements Output {
 
   get descriptor(): number | null {
     return this.#sink === this.#target ? this.#target.descriptor : null;
+  }
+
+  takeOver(): OpenFile | null {
+    const { descriptor } = this.#target;
+    if (descriptor === null) return null;
+    this.#isTakenOver = true;
+    return { descriptor, name: this.#name, compression: this.#compression };
   }
 
   write(bytes: Uint8Array): Promise<void> | void {
@@ -89,7 +116,7 @@ class BufferedOutput implements Output {
     try {
       await this.#flush();
       await this.#pending;
-      if (this.#sink !== this.#target) await this.#sink.finish();
+      if (this.#sink !== this.#target) await (this.#isTakenOver ? this.#sink.abort() : this.#sink.finish());
       await this.#target.finish();
       this.#done = true;
     } catch (error) {

@@ -9,7 +9,7 @@ import type { PlaceInFile } from './jsonl/portion-writer.ts';
 import { readLines } from './jsonl/read-lines.ts';
 import type { ReadOptions } from './jsonl/record-reader.ts';
 import type { OutputFields } from './layouts/fields.ts';
-import type { LinesPortion, Portion } from './portion.ts';
+import type { CompressedLinesPortion, LinesPortion, Portion } from './portion.ts';
 import { readTorchRows } from './torch/read-rows.ts';
 
 export interface ReadTask {
@@ -20,7 +20,7 @@ export interface ReadTask {
 
 export interface AugmentTask {
   readonly do: 'augment';
-  readonly portion: LinesPortion;
+  readonly portion: LinesPortion | CompressedLinesPortion;
   readonly values: LineValues;
   readonly fields: OutputFields;
   /** null: the lines are emitted. */

@@ -4,8 +4,8 @@ import type { Input } from './input.ts';
 import { giveUpPositions, sharePositions } from './jsonl/output-positions.ts';
 import { augmentCompressedLines, ReaderGone } from './jsonl/write-rows.ts';
 import type { OutputFields } from './layouts/fields.ts';
-import type { Output } from './output.ts';
-import type { LinesPortion } from './portion.ts';
+import type { OpenFile, Output } from './output.ts';
+import type { CompressedLinesPortion, LinesPortion } from './portion.ts';
 import type { InputRows } from './read-input.ts';
 import type { TaskPool } from './task-pool.ts';
 
@@ -31,10 +31,12 @@ export async function writeInputRows(
 ): Promise<void> {
   input.requireUnchanged();
   const [first] = input.portions;
-  if (first?.format === 'compressed-lines') {
+  // An empty output must still be a member or frame, which is left to the output itself.
+  const file = input.format === 'jsonl' && rows.rowCount > 0 ? output.takeOver() : null;
+  if (first?.format === 'compressed-lines' && file === null) {
     await augmentCompressedLines(first, results, fields, output).catch(ignoreClosedPipe);
     advance(input.byteLength);
-  } else if (input.format === 'jsonl') await augmentPortions(input, rows, results, fields, output, pool, advance);
+  } else if (input.format === 'jsonl') await augmentPortions(input, rows, results, fields, output, file, pool, advance);
   else {
     await writeBinaryRows(input, results, fields, output, pool);
     advance(input.byteLength);
@@ -48,6 +50,7 @@ async function augmentPortions(
   { rawRewards, advantages }: RowResults,
   fields: OutputFields,
   output: Output,
+  file: OpenFile | null,
   pool: TaskPool,
   advance: (bytes: number) => void,
 ): Promise<void> {
@@ -57,7 +60,6 @@ async function augmentPortions(
     row += count;
     return row - count;
   });
-  const { descriptor } = output;
   const positions = sharePositions(portionRows.length);
   const begin = (i: number) => {
     const from = starts[i];
@@ -65,8 +67,8 @@ async function augmentPortions(
     const values = { rawRewards: rawRewards.slice(from, to), advantages: advantages.slice(from, to) };
     const pieces: Uint8Array[] = [];
     const emit = (piece: unknown) => pieces.push(piece as Uint8Array);
-    const portion = input.portions[i] as LinesPortion;
-    const place = descriptor === null ? null : { descriptor, name: input.name, positions, portion: i };
+    const portion = input.portions[i] as LinesPortion | CompressedLinesPortion;
+    const place = file && { ...file, positions, portion: i };
     const done = pool.run({ do: 'augment', portion, values, fields, place }, { emit, isCancelled: () => stopped });
     done.catch(() => {}); // it is awaited in its turn
     return { done, pieces };
@@ -88,6 +90,8 @@ async function augmentPortions(
   } finally {
     stopped = true;
     giveUpPositions(positions, 0);
+    // Whoever is still at it has the file's number, which may be another file's once this one is closed.
+    await Promise.allSettled(running.map(({ done }) => done));
   }
 }
 

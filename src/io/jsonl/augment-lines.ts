@@ -1,13 +1,14 @@
 /** Second pass over lines of JSON: every line's own bytes with raw_reward and advantage added. */
 import { FileError } from '../../errors.ts';
 import type { OutputFields } from '../layouts/fields.ts';
-import type { LinesPortion } from '../portion.ts';
+import type { CompressedLinesPortion, LinesPortion } from '../portion.ts';
 import { openRandomAccess } from '../random-access.ts';
 import { augmentLine } from './augment.ts';
+import { openLines } from './compressed-lines.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { forEachLineInRange } from './line-range.ts';
-import type { LineVisitor } from './lines.ts';
-import { type PlaceInFile, PortionWriter } from './portion-writer.ts';
+import { forEachLine, type LineVisitor } from './lines.ts';
+import { type PlaceInFile, PortionWriter, preparePortionWriter } from './portion-writer.ts';
 import { compileFields, FieldSpans, Occurrences, scanObject } from './scan.ts';
 import { Suffix } from './suffix.ts';
 
@@ -24,25 +25,26 @@ const PIECE_BYTES = 6 << 20;
 const SLACK_BYTES = 1 << 18;
 
 /**
- * @param place where the lines go; null: they are emitted
+ * @param place where the lines go; null: they are emitted, which is for lines that are not compressed
  * @throws FileError where the portion no longer has the rows that were read
  */
-export function augmentLines(
-  portion: LinesPortion,
+export async function augmentLines(
+  portion: LinesPortion | CompressedLinesPortion,
   values: LineValues,
   fields: OutputFields,
   place: PlaceInFile | null,
   emit: (bytes: Uint8Array) => void,
-): void {
+): Promise<void> {
   const lines = new LineBuffer(PIECE_BYTES + SLACK_BYTES);
   if (place === null) {
-    augmentPortion(portion, values, fields, lines, () => emit(lines.take()));
+    await augmentPortion(portion, values, fields, lines, () => emit(lines.take()));
     if (lines.length > 0) emit(lines.bytes);
     return;
   }
   const writer = new PortionWriter(place);
   try {
-    augmentPortion(portion, values, fields, lines, () => writer.write(lines));
+    await preparePortionWriter(place);
+    await augmentPortion(portion, values, fields, lines, () => writer.write(lines));
     writer.finish(lines);
     lines.release();
   } catch (error) {
@@ -52,21 +54,30 @@ export function augmentLines(
 }
 
 /** Leaves the last lines, less than a piece, in `lines`. */
-function augmentPortion(
-  portion: LinesPortion,
+async function augmentPortion(
+  portion: LinesPortion | CompressedLinesPortion,
   values: LineValues,
   fields: OutputFields,
   lines: LineBuffer,
   flush: () => void,
-): void {
+): Promise<void> {
+  const augmenter = new LineAugmenter(portion.name, values, fields, lines);
+  await forEachLineOf(portion, (bytes, start, end, line) => {
+    augmenter.visit(bytes, start, end, line);
+    if (lines.length >= PIECE_BYTES) flush();
+  });
+  augmenter.requireAllRows();
+}
+
+async function forEachLineOf(portion: LinesPortion | CompressedLinesPortion, visit: LineVisitor): Promise<void> {
+  const { maxLine } = portion;
+  if (portion.format === 'compressed-lines') {
+    await forEachLine(openLines(portion), maxLine === undefined ? {} : { maxLine }, visit);
+    return;
+  }
   const file = openRandomAccess(portion.path, portion.name);
   try {
-    const augmenter = new LineAugmenter(portion.name, values, fields, lines);
-    forEachLineInRange(file, portion, portion.maxLine, (bytes, start, end, line) => {
-      augmenter.visit(bytes, start, end, line);
-      if (lines.length >= PIECE_BYTES) flush();
-    });
-    augmenter.requireAllRows();
+    forEachLineInRange(file, portion, maxLine, visit);
   } finally {
     file.close();
   }
