@@ -11,22 +11,25 @@ import { openRandomAccess } from './random-access.ts';
 /** Fewer rows are not worth a task of their own. */
 const ROWS_OF_A_PORTION = 1 << 17;
 
-type BinaryInput = Pick<Input, 'format' | 'portions' | 'recordsHoldRows' | 'keepsRows'>;
+type BinaryInput = Pick<Input, 'format' | 'portions' | 'recordsHoldRows' | 'keepsRows' | 'expectedRows'>;
 
-export async function describeBinaryInput(
+export function describeBinaryInput(
   path: string,
   name: string,
   format: Exclude<SniffedFormat, 'jsonl'>,
   layout: Layout,
-): Promise<BinaryInput> {
+): BinaryInput {
   if (recordsHoldRows(layout) || layout.document)
     throw new InputError(`the layout ${layout.preset} is one of JSON, and this is a ${NAMES[format]} file`);
   if (format === 'torch')
     return { format, portions: [{ format, path, name }], recordsHoldRows: false, keepsRows: false };
   const file = openRandomAccess(path, name);
   try {
-    const { parts } = await openColumnarFile(file, format);
-    return { format, portions: portionsOf(parts, { format, path, name }), recordsHoldRows: false, keepsRows: true };
+    const { parts, rowCount } = openColumnarFile(file, format);
+    const portions = portionsOf(parts, { format, path, name });
+    // A header may claim anything: memory is set aside for no more rows than the file has bytes.
+    const expectedRows = Math.min(rowCount, file.byteLength);
+    return { format, portions, recordsHoldRows: false, keepsRows: true, expectedRows };
   } finally {
     file.close();
   }
@@ -44,7 +47,7 @@ function portionsOf(
   for (let i = 0; i < parts.length; i++) {
     rows += parts[i].rowCount;
     if (rows < ROWS_OF_A_PORTION && i + 1 < parts.length) continue;
-    portions.push({ ...of, first, count: i + 1 - first });
+    portions.push({ ...of, first, count: i + 1 - first, rowCount: rows });
     first = i + 1;
     rows = 0;
   }

@@ -4,19 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KEYED_BY_INDEX } from '../samples/columns.ts';
 import { type IdCoder, NO_ID } from '../samples/ids.ts';
-import type { SidecarTask } from './columnar/write-task.ts';
 import type { Input } from './input.ts';
 import type { OutputFields } from './layouts/fields.ts';
 import type { IdSource, Layout } from './layouts/layout.ts';
 import type { Output } from './output.ts';
-import { openParquet } from './parquet/metadata.ts';
-import { canCopy, type OutputColumn } from './parquet/write-columns-only.ts';
-import type { FlatColumn } from './parquet/write-flat.ts';
-import { openRandomAccess } from './random-access.ts';
+import { runChunkJobInPool } from './parquet/encode-task.ts';
+import { openParquet, type ParquetFile } from './parquet/metadata.ts';
+import { canCopy, columnsOnlyJob, type OutputColumn } from './parquet/write-columns-only.ts';
+import { type FlatColumn, flatJob, sliceValues } from './parquet/write-flat.ts';
+import { withColumnsJob } from './parquet/write-with-columns.ts';
+import { openRandomAccess, type RandomAccessFile } from './random-access.ts';
 import type { SidecarRows } from './sidecar.ts';
 import type { TaskPool } from './task-pool.ts';
-import { createTemporaryFile, fileError, removeTemporaryFile } from './temporary-files.ts';
+import { createTemporaryFile, fileError, removeTemporaryFile, writerTo } from './temporary-files.ts';
 import type { RowResults } from './write-input-rows.ts';
+
+/** Pages of new columns; the fastest of those that every reader knows. */
+const CODEC = 'snappy';
 
 export async function writeBinaryRows(
   input: Input,
@@ -26,11 +30,27 @@ export async function writeBinaryRows(
   pool: TaskPool,
 ): Promise<void> {
   const { path, name } = input;
-  const format = input.format === 'arrow' ? 'arrow' : 'parquet';
-  const what = { format, path, name, rawRewardName: rawReward, advantageName: advantage, replace: overwrite } as const;
-  await withDescriptor(output, (descriptor) =>
-    pool.run({ do: 'write-whole', ...what, rawRewards, advantages, descriptor, outputName: name }, { emit: () => {} }),
-  );
+  const names = { rawRewardName: rawReward, advantageName: advantage };
+  if (input.format === 'arrow') {
+    const task = { do: 'write-whole', path, name, ...names, rawRewards, advantages, replace: overwrite } as const;
+    await withDescriptor(output, (descriptor) =>
+      pool.run({ ...task, descriptor, outputName: name }, { emit: () => {} }),
+    );
+    return;
+  }
+  await withParquet(input, (file, parquet) => {
+    const valuesOf = (part: number) => {
+      const { firstRow, rowCount } = parquet.rowGroups[part];
+      return {
+        rawReward: { name: rawReward, values: rawRewards.subarray(firstRow, firstRow + rowCount) },
+        advantage: { name: advantage, values: advantages.subarray(firstRow, firstRow + rowCount) },
+      };
+    };
+    return withDescriptor(output, (descriptor) => {
+      const write = writerTo(descriptor, name);
+      return runChunkJobInPool(withColumnsJob(file, parquet, { ...names, valuesOf }, overwrite, write), CODEC, pool);
+    });
+  });
 }
 
 export async function writeSidecarColumns(
@@ -41,51 +61,74 @@ export async function writeSidecarColumns(
   output: Output,
   pool: TaskPool,
 ): Promise<void> {
-  const task = sidecarTask(input, sidecar, layout, format);
-  await withDescriptor(output, (descriptor) =>
-    pool.run({ ...task, descriptor, outputName: input.name }, { emit: () => {} }),
-  );
+  const { name } = input;
+  const { rowCount } = sidecar.rows;
+  await withDescriptor(output, async (descriptor) => {
+    if (format === 'arrow') {
+      const columns = newColumns(sidecarColumns(sidecar, new Map()));
+      return pool.run({ do: 'write-sidecar', columns, rowCount, descriptor, outputName: name }, { emit: () => {} });
+    }
+    const write = writerTo(descriptor, name);
+    if (input.format !== 'parquet') {
+      const columns = newColumns(sidecarColumns(sidecar, new Map()));
+      return runChunkJobInPool(flatJob(columns, rowCount, write), CODEC, pool);
+    }
+    await withParquet(input, (file, parquet) => {
+      const columns = sidecarColumns(sidecar, copiedIds(parquet, layout));
+      const news = newColumns(columns);
+      const valuesOf = (part: number) => {
+        const { firstRow, rowCount: count } = parquet.rowGroups[part];
+        return news.map(({ values }) => sliceValues(values, firstRow, firstRow + count));
+      };
+      const output = columns.map((column) =>
+        'path' in column ? { source: 'copied' as const, ...column } : asNew(column),
+      );
+      return runChunkJobInPool(columnsOnlyJob(file, parquet, output, valuesOf, write), CODEC, pool);
+    });
+  });
 }
 
-function sidecarTask(
-  input: Input,
-  sidecar: SidecarRows,
-  layout: Layout,
-  format: 'parquet' | 'arrow',
-): Omit<SidecarTask, 'descriptor' | 'outputName'> {
-  const { rows, columns, side, results, fields, file } = sidecar;
+function asNew({ name, kind, nullable }: FlatColumn): OutputColumn {
+  return { source: 'new', column: { name, kind, nullable } };
+}
+
+/** A column of the input that is taken as it is, or a new one. */
+type SidecarColumn = { readonly name: string; readonly path: readonly string[] } | FlatColumn;
+
+function newColumns(columns: readonly SidecarColumn[]): FlatColumn[] {
+  return columns.filter((column): column is FlatColumn => !('path' in column));
+}
+
+/** @param copied by the field, columns of ids whose bytes can be taken as they are */
+function sidecarColumns(
+  { rows, columns, side, results, fields, file }: SidecarRows,
+  copied: ReadonlyMap<string, readonly string[]>,
+): SidecarColumn[] {
   const from = rows.firstRow;
   const to = from + rows.rowCount;
-  const copied = format === 'parquet' && input.format === 'parquet' ? copiedIds(input, layout) : new Map();
-  const keyed = columns.flags?.subarray(from, to) ?? null;
   const part = (codes: Uint32Array | null) => codes?.subarray(from, to) ?? null;
-  const rolloutCodes = part(columns.rolloutCodes);
-  // A rollout that is known by its index has no rollout_id.
-  const ownIds = rolloutCodes?.map((code, row) => (keyed && keyed[row] & KEYED_BY_INDEX ? NO_ID : code)) ?? null;
   const ids = [
-    ['group_index', part(columns.groupCodes), columns.groupIds],
-    ['rollout_id', copied.has('rollout_id') ? null : ownIds, columns.rolloutIds],
-    ['index', part(side.indexCodes), side.indexIds],
+    ['group_index', () => part(columns.groupCodes), columns.groupIds],
+    [
+      'rollout_id',
+      () => ownRollouts(part(columns.rolloutCodes), columns.flags?.subarray(from, to)),
+      columns.rolloutIds,
+    ],
+    ['index', () => part(side.indexCodes), side.indexIds],
   ] as const;
-  const news: FlatColumn[] = [
+  const all: SidecarColumn[] = [
     { name: 'file', kind: 'text', nullable: false, values: { kind: 'constant text', text: file } },
     { name: 'row', kind: 'int64', nullable: false, values: { kind: 'sequence', first: 1 } },
   ];
-  const plan: OutputColumn[] = news.map((column) => ({ source: 'new', column }));
-  for (const [name, codes, coder] of ids) {
+  for (const [name, codesOf, coder] of ids) {
     const path = copied.get(name);
-    if (path !== undefined) {
-      plan.push({ source: 'copied', path, name });
-      continue;
-    }
-    if (!codes?.some((code) => code !== NO_ID)) continue;
-    const column = idColumn(name, codes, coder);
-    news.push(column);
-    plan.push({ source: 'new', column });
+    const codes = path ? null : codesOf();
+    if (path) all.push({ name, path });
+    else if (codes?.some((code) => code !== NO_ID)) all.push(idColumn(name, codes, coder));
   }
   const rewards = results.rawRewards.subarray(from, to);
   const advantages = results.advantages.subarray(from, to);
-  const added: FlatColumn[] = [
+  all.push(
     {
       name: fields.rawReward,
       kind: 'double',
@@ -98,36 +141,34 @@ function sidecarTask(
       nullable: false,
       values: { kind: 'float', values: advantages, present: null },
     },
-  ];
-  news.push(...added);
-  for (const column of added) plan.push({ source: 'new', column });
-  const { path, name } = input;
-  const copyFrom = copied.size > 0 ? { path, name, columns: plan.map(withoutValues) } : null;
-  return { do: 'write-sidecar', format, copyFrom, columns: news, rowCount: rows.rowCount };
+  );
+  return all;
 }
 
-function withoutValues(column: OutputColumn): OutputColumn {
-  if (column.source === 'copied') return column;
-  const { name, kind, nullable } = column.column;
-  return { source: 'new', column: { name, kind, nullable } };
+/** A rollout that is known by its index has no rollout_id. */
+function ownRollouts(codes: Uint32Array | null, flags: Uint8Array | undefined): Uint32Array | null {
+  if (!codes || !flags) return codes;
+  return codes.map((code, row) => (flags[row] & KEYED_BY_INDEX ? NO_ID : code));
 }
 
 /** Id columns of a Parquet input whose bytes can be taken as they are. */
-function copiedIds(input: Input, layout: Layout): Map<string, readonly string[]> {
-  const file = openRandomAccess(input.path, input.name);
+function copiedIds(parquet: ParquetFile, layout: Layout): Map<string, readonly string[]> {
+  const copied = new Map<string, readonly string[]>();
+  for (const field of ['group_index', 'rollout_id', 'index'] as const) {
+    const path = plainPath(layout[field]);
+    if (path && parquet.columns.some((column) => column.path.join('\0') === path.join('\0')) && canCopy(parquet, path))
+      copied.set(field, path);
+  }
+  return copied;
+}
+
+async function withParquet(
+  { path, name }: Input,
+  use: (file: RandomAccessFile, parquet: ParquetFile) => Promise<void>,
+): Promise<void> {
+  const file = openRandomAccess(path, name);
   try {
-    const parquet = openParquet(file);
-    const copied = new Map<string, readonly string[]>();
-    for (const field of ['group_index', 'rollout_id', 'index'] as const) {
-      const path = plainPath(layout[field]);
-      if (
-        path &&
-        parquet.columns.some((column) => column.path.join('\0') === path.join('\0')) &&
-        canCopy(parquet, path)
-      )
-        copied.set(field, path);
-    }
-    return copied;
+    await use(file, openParquet(file));
   } finally {
     file.close();
   }

@@ -23,6 +23,8 @@ export interface Input {
   readonly portions: readonly Portion[];
   readonly unit: 'line' | 'row';
   readonly recordsHoldRows: boolean;
+  /** What the file says of its rows, as far as its size makes that likely; undefined: it says nothing. */
+  readonly expectedRows?: number | undefined;
   /** Whether its rows can be written back whole, with two fields more. */
   readonly keepsRows: boolean;
   /** @throws FileError where the file is no longer what it was when it was opened */
@@ -74,7 +76,7 @@ async function describeInput(source: ByteSource, { layout, maxLine }: InputOptio
   const head = readHead(path, name, byteLength);
   const format = sniffFormat(head);
   if (format !== 'jsonl') {
-    const binary = await describeBinaryInput(path, name, format, layout);
+    const binary = describeBinaryInput(path, name, format, layout);
     return { ...common, unit: 'row', ...binary };
   }
   const whole = holdRows || layout.document;

@@ -33,6 +33,8 @@ export interface VectorsPortion extends OfFile {
   readonly format: 'parquet' | 'arrow';
   readonly first: number;
   readonly count: number;
+  /** Rows of all of them, as the file states it. */
+  readonly rowCount: number;
 }
 
 export interface TorchPortion extends OfFile {

@@ -2,10 +2,12 @@
 import { InputError } from '../errors.ts';
 import type { Assembler } from '../samples/assembler.ts';
 import type { RowChunk } from '../samples/row-chunk.ts';
+import { sharedBases } from './id-bases.ts';
 import type { Input } from './input.ts';
 import { RecordError } from './jsonl/line-range.ts';
 import type { ReadOptions } from './jsonl/record-reader.ts';
 import type { TaskPool } from './task-pool.ts';
+import type { TaskEmission } from './tasks.ts';
 
 /** Where the rows of an input stand in the batch. */
 export interface InputRows {
@@ -33,10 +35,13 @@ export async function readInput(
   const portionRows: number[] = [];
   let failed = false;
   let records = 0;
+  const { expectedRows } = input;
+  if (expectedRows !== undefined) assembler.expectRows(expectedRows);
+  const bases = expectedRows === undefined ? undefined : sharedBases(assembler.coders);
   const reading = portions.map((portion) => {
     const chunks: RowChunk[] = [];
-    const emit = (chunk: RowChunk | Uint8Array) => chunks.push(chunk as RowChunk);
-    const done = pool.run({ do: 'read', portion, options }, { emit, isCancelled: () => failed });
+    const emit = (chunk: TaskEmission) => chunks.push(chunk as RowChunk);
+    const done = pool.run({ do: 'read', portion, options, bases }, { emit, isCancelled: () => failed });
     done.catch(() => {}); // it is awaited in its turn
     return { done, chunks };
   });

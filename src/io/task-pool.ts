@@ -1,6 +1,5 @@
 /** Worker threads that read and write portions of files; with one thread, the work is done where it is asked for. */
 import { Worker } from 'node:worker_threads';
-import type { RowChunk } from '../samples/row-chunk.ts';
 import { offerSpare } from './spare-memory.ts';
 import { restoreError, type StoredError } from './stored-error.ts';
 import { runTask, type Task, type TaskEmission } from './tasks.ts';
@@ -18,9 +17,7 @@ export interface ToWorker {
   readonly spare: ArrayBuffer | null;
 }
 
-export type FromWorker =
-  | { readonly piece: RowChunk | Uint8Array }
-  | { readonly done: true; readonly error: StoredError | null };
+export type FromWorker = { readonly piece: TaskEmission } | { readonly done: true; readonly error: StoredError | null };
 
 interface Job extends TaskRun {
   readonly task: Task;

@@ -2,20 +2,22 @@
 
 import { IdCoder } from '../samples/ids.ts';
 import type { ChunkCoders, RowChunk } from '../samples/row-chunk.ts';
-import { readVectorRows } from './columnar/read-rows.ts';
-import { type SidecarTask, type WholeRowsTask, writeSidecar, writeWholeRows } from './columnar/write-task.ts';
-import { augmentLines, type LineValues } from './jsonl/augment-lines.ts';
+import type { SidecarTask, WholeRowsTask } from './columnar/write-task.ts';
+import type { IdBases } from './id-bases.ts';
+import type { LineValues } from './jsonl/augment-lines.ts';
 import type { PlaceInFile } from './jsonl/portion-writer.ts';
-import { readLines } from './jsonl/read-lines.ts';
 import type { ReadOptions } from './jsonl/record-reader.ts';
 import type { OutputFields } from './layouts/fields.ts';
+import type { EncodedChunk } from './parquet/encode-chunk.ts';
+import type { EncodeTask } from './parquet/encode-task.ts';
 import type { CompressedLinesPortion, LinesPortion, Portion } from './portion.ts';
-import { readTorchRows } from './torch/read-rows.ts';
 
 export interface ReadTask {
   readonly do: 'read';
   readonly portion: Portion;
   readonly options: ReadOptions;
+  /** For formats whose ids are integers mostly; undefined: each chunk has a base of its own. */
+  readonly bases?: IdBases | undefined;
 }
 
 export interface AugmentTask {
@@ -27,42 +29,53 @@ export interface AugmentTask {
   readonly place: PlaceInFile | null;
 }
 
-export type Task = ReadTask | AugmentTask | WholeRowsTask | SidecarTask;
-export type TaskEmission = RowChunk | Uint8Array;
+export type Task = ReadTask | AugmentTask | WholeRowsTask | SidecarTask | EncodeTask;
+export type TaskEmission = RowChunk | Uint8Array | EncodedChunk;
 
-/** @throws InputError, FileError; a RecordError where a record of the portion is to blame */
+/**
+ * What a task needs is loaded with the first of its kind: a thread mostly does one kind, and starts sooner without the rest.
+ * @throws InputError, FileError; a RecordError where a record of the portion is to blame
+ */
 export async function runTask(task: Task, emit: (piece: TaskEmission) => void): Promise<void> {
   switch (task.do) {
     case 'read':
-      return readPortion(task.portion, task.options, emit);
+      return readPortion(task, emit);
     case 'augment':
-      return augmentLines(task.portion, task.values, task.fields, task.place, emit);
+      return (await import('./jsonl/augment-lines.ts')).augmentLines(
+        task.portion,
+        task.values,
+        task.fields,
+        task.place,
+        emit,
+      );
     case 'write-whole':
-      return writeWholeRows(task);
+      return (await import('./columnar/write-task.ts')).writeWholeRows(task);
     case 'write-sidecar':
-      return writeSidecar(task);
+      return (await import('./columnar/write-task.ts')).writeSidecar(task);
+    case 'encode':
+      return (await import('./parquet/encode-task.ts')).encodeChunks(task, emit);
   }
 }
 
-async function readPortion(portion: Portion, options: ReadOptions, emit: (chunk: RowChunk) => void): Promise<void> {
+async function readPortion({ portion, options, bases }: ReadTask, emit: (chunk: RowChunk) => void): Promise<void> {
   switch (portion.format) {
     case 'parquet':
     case 'arrow':
-      return readVectorRows(portion, options, emit);
+      return (await import('./columnar/read-rows.ts')).readVectorRows(portion, options, bases, emit);
     case 'torch':
-      return readTorchRows(portion, options, emit);
+      return (await import('./torch/read-rows.ts')).readTorchRows(portion, options, emit);
     default:
-      return readLines(portion, options, emit);
+      return (await import('./jsonl/read-lines.ts')).readLines(portion, options, emit);
   }
 }
 
 /** Coders of one chunk's own; what its codes mean travels with it. */
-export function newCoders({ layout, keepIndexes }: ReadOptions): ChunkCoders {
+export function newCoders({ layout, keepIndexes }: ReadOptions, bases?: IdBases): ChunkCoders {
   return {
-    groups: new IdCoder(),
-    rollouts: new IdCoder(),
-    indexes: keepIndexes ? new IdCoder() : null,
-    batches: layout.batch ? new IdCoder() : null,
-    keys: layout.key ? new IdCoder() : null,
+    groups: new IdCoder(bases?.groups),
+    rollouts: new IdCoder(bases?.rollouts),
+    indexes: keepIndexes ? new IdCoder(bases?.indexes) : null,
+    batches: layout.batch ? new IdCoder(bases?.batches) : null,
+    keys: layout.key ? new IdCoder(bases?.keys) : null,
   };
 }

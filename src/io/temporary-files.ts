@@ -1,5 +1,5 @@
 /** Temporary files: created exclusively, remembered while they exist, removable at once by a signal handler. */
-import { unlinkSync } from 'node:fs';
+import { unlinkSync, writeSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { getSystemErrorMap } from 'node:util';
 import { FileError } from '../errors.ts';
@@ -41,6 +41,17 @@ export function removeTemporaryFiles(): void {
     }
   }
   existing.clear();
+}
+
+/** Writes to an open file, synchronously and where the last write ended. */
+export function writerTo(descriptor: number, name: string): (bytes: Uint8Array) => void {
+  return (bytes) => {
+    try {
+      for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done, bytes.length - done);
+    } catch (cause) {
+      throw fileError(name, 'cannot write', cause);
+    }
+  };
 }
 
 /** The error of a failed system call on a file: its name, what was tried, and the reason in words. */

@@ -19,6 +19,10 @@ port.on('message', async ({ task, spare }: ToWorker) => {
 });
 
 function send(piece: TaskEmission): void {
-  const transferred = piece instanceof Uint8Array ? [piece.buffer as ArrayBuffer] : transferablesOf(piece);
-  port.postMessage({ piece }, transferred);
+  port.postMessage({ piece }, transferredOf(piece));
+}
+
+function transferredOf(piece: TaskEmission): ArrayBuffer[] {
+  if (piece instanceof Uint8Array) return [piece.buffer as ArrayBuffer];
+  return 'bytes' in piece ? [piece.bytes.buffer as ArrayBuffer] : transferablesOf(piece);
 }

@@ -2,6 +2,7 @@
 import { InputError } from '../errors.ts';
 import type { SampleColumns } from './columns.ts';
 import { IdCoder, NO_ID } from './ids.ts';
+import { JoinedColumn } from './joined-column.ts';
 import type { Places } from './places.ts';
 import type { ChunkCoders, ChunkFacts, CodedIds, KindSeen, RowChunk } from './row-chunk.ts';
 
@@ -50,7 +51,17 @@ export class Assembler {
   readonly places: Places;
   rowCount = 0;
   readonly #options: AssemblerOptions;
-  #chunks: RowChunk[] = [];
+  /** Columns of ids, which are not there until a row has one. */
+  readonly #groups = new JoinedColumn<Uint32Array>(newCodes, NO_ID);
+  readonly #rollouts = new JoinedColumn<Uint32Array>(newCodes, NO_ID);
+  readonly #indexes = new JoinedColumn<Uint32Array>(newCodes, NO_ID);
+  readonly #batches = new JoinedColumn<Uint32Array>(newCodes, NO_ID);
+  readonly #keys = new JoinedColumn<Uint32Array>(newCodes, NO_ID);
+  readonly #rewards = new JoinedColumn<Float64Array>((length) => new Float64Array(length), Number.NaN);
+  readonly #tokens = new JoinedColumn<Uint32Array>((length) => new Uint32Array(length), 0);
+  readonly #flags = new JoinedColumn<Uint8Array>((length) => new Uint8Array(length), 0);
+  readonly #recorded = new JoinedColumn<Float64Array>((length) => new Float64Array(length), Number.NaN);
+  #expectedRows = 0;
   readonly #idKinds = new Map<string, KindSeen>();
   readonly #rewardKeys = new Set<string>();
   readonly #unknownStatuses = new Set<string>();
@@ -70,18 +81,19 @@ export class Assembler {
     this.keyIds = keyIds;
   }
 
-  /** Coders for a reader in this thread: its codes are then the batch's own. */
-  sharedCoders(keeps: { indexes: boolean; batches: boolean; keys: boolean }): ChunkCoders {
-    return {
-      groups: this.groupIds,
-      rollouts: this.rolloutIds,
-      indexes: keeps.indexes ? this.indexIds : null,
-      batches: keeps.batches ? this.batchIds : null,
-      keys: keeps.keys ? this.keyIds : null,
-    };
+  /** The coders of the batch's key spaces. */
+  get coders(): Readonly<Record<keyof ChunkCoders, IdCoder>> {
+    const { groupIds, rolloutIds, indexIds, batchIds, keyIds } = this;
+    return { groups: groupIds, rollouts: rolloutIds, indexes: indexIds, batches: batchIds, keys: keyIds };
+  }
+
+  /** So many rows more are to come; a hint, by which columns are made as long as they need to be. */
+  expectRows(count: number): void {
+    this.#expectedRows = this.rowCount + count;
   }
 
   /**
+   * Takes the chunk's columns over.
    * @param recordsBefore records of the file before the chunk
    * @throws InputError where the kinds of an id column mix across chunks
    */
@@ -89,12 +101,17 @@ export class Assembler {
     const firstRow = this.rowCount;
     this.#addPlaces(chunk, recordsBefore);
     this.#addFacts(chunk.facts, firstRow);
-    translate(this.groupIds, chunk.groups);
-    translate(this.rolloutIds, chunk.rollouts);
-    if (chunk.indexes) translate(this.indexIds, chunk.indexes);
-    if (chunk.batches) translate(this.batchIds, chunk.batches);
-    if (chunk.keys) translate(this.keyIds, chunk.keys);
-    this.#chunks.push(chunk);
+    this.#putIds(this.#groups, this.groupIds, chunk.groups);
+    this.#putIds(this.#rollouts, this.rolloutIds, chunk.rollouts);
+    this.#putIds(this.#indexes, this.indexIds, chunk.indexes);
+    this.#putIds(this.#batches, this.batchIds, chunk.batches);
+    this.#putIds(this.#keys, this.keyIds, chunk.keys);
+    this.#rewards.put(chunk.rewards, firstRow, this.#expectedRows);
+    this.#tokens.put(chunk.tokens, firstRow, this.#expectedRows);
+    this.#flags.put(chunk.flags, firstRow, this.#expectedRows);
+    const { recorded } = chunk;
+    if (recorded && (!this.#recorded.isEmpty || recorded.some((value) => !Number.isNaN(value))))
+      this.#recorded.put(recorded, firstRow, this.#expectedRows);
     this.rowCount += chunk.rowCount;
   }
 
@@ -103,31 +120,31 @@ export class Assembler {
     this.#requireKeyMet();
     const { rowCount } = this;
     const groupCodes = this.#groupCodes();
-    const rolloutCodes = this.#codes((chunk) => chunk.rollouts);
+    const rolloutCodes = this.#rollouts.take(rowCount);
+    const tokens = this.#tokens.take(rowCount) ?? new Uint32Array(0);
     const columns: SampleColumns = {
       rowCount,
       groupCodes,
       rolloutCodes,
-      rewards: this.#join((chunk) => chunk.rewards, new Float64Array(rowCount)),
+      rewards: this.#rewards.take(rowCount) ?? new Float64Array(0),
       missingReward: this.#missingReward,
-      fixedTokens: this.#tokensKnown ? this.#join((chunk) => chunk.tokens, new Uint32Array(rowCount)) : null,
+      fixedTokens: this.#tokensKnown ? tokens : null,
       lossMasks: null,
-      flags: this.#join((chunk) => chunk.flags, new Uint8Array(rowCount)),
+      flags: this.#flags.take(rowCount) ?? new Uint8Array(0),
       groupIds: this.groupIds,
       rolloutIds: this.rolloutIds,
       unknownStatuses: [...this.#unknownStatuses],
       place: (row) => this.places.describe(row),
     };
     const side: SideColumns = {
-      indexCodes: this.#codes((chunk) => chunk.indexes),
+      indexCodes: this.#indexes.take(rowCount),
       indexIds: this.indexIds,
-      batchCodes: this.#codes((chunk) => chunk.batches),
+      batchCodes: this.#batches.take(rowCount),
       batchIds: this.batchIds,
-      keyCodes: this.#codes((chunk) => chunk.keys),
+      keyCodes: this.#keys.take(rowCount),
       keyIds: this.keyIds,
-      recorded: this.#recorded(),
+      recorded: this.#recorded.take(rowCount),
     };
-    this.#chunks = [];
     const rewardNeverThere = rowCount > 0 && this.#absent === rowCount;
     const facts = { rewardsFromText: this.#fromText, rewardNeverThere, names: this.#names };
     return { columns, side, facts: { ...facts, promptGroupSizes: this.#promptGroupSizes } };
@@ -135,7 +152,7 @@ export class Assembler {
 
   #groupCodes(): Uint32Array | null {
     const { groupSize } = this.#options;
-    if (groupSize === undefined) return this.#codes((chunk) => chunk.groups);
+    if (groupSize === undefined) return this.#groups.take(this.rowCount);
     if (this.rowCount % groupSize !== 0) {
       throw new InputError(
         `${this.rowCount} rows do not divide into groups of ${groupSize} (--group-size): ${this.rowCount % groupSize} would be left`,
@@ -147,26 +164,12 @@ export class Assembler {
     return codes;
   }
 
-  /** null where no row has an id. */
-  #codes(of: (chunk: RowChunk) => CodedIds | null): Uint32Array | null {
-    const some = this.#chunks.some((chunk) => of(chunk)?.codes.some((code) => code !== NO_ID));
-    if (!some) return null;
-    return this.#join((chunk) => of(chunk)!.codes, new Uint32Array(this.rowCount));
-  }
-
-  #recorded(): Float64Array | null {
-    const some = this.#chunks.some((chunk) => chunk.recorded?.some((value) => !Number.isNaN(value)));
-    return some ? this.#join((chunk) => chunk.recorded!, new Float64Array(this.rowCount)) : null;
-  }
-
-  #join<T extends Uint8Array | Uint32Array | Float64Array>(of: (chunk: RowChunk) => T, whole: T): T {
-    if (this.#chunks.length === 1) return of(this.#chunks[0]);
-    let row = 0;
-    for (const chunk of this.#chunks) {
-      whole.set(of(chunk), row);
-      row += chunk.rowCount;
-    }
-    return whole;
+  #putIds(column: JoinedColumn<Uint32Array>, coder: IdCoder, ids: CodedIds | null): void {
+    if (!ids) return;
+    const { codes, dictionary } = ids;
+    if (dictionary) coder.translate(codes, dictionary);
+    if (column.isEmpty && !codes.some((code) => code !== NO_ID)) return;
+    column.put(codes, this.rowCount, this.#expectedRows);
   }
 
   #addPlaces({ places, rowCount }: RowChunk, recordsBefore: number): void {
@@ -211,9 +214,7 @@ export class Assembler {
   }
 }
 
-function translate(coder: IdCoder, { codes, dictionary }: CodedIds): void {
-  if (dictionary) coder.translate(codes, dictionary);
-}
+const newCodes = (length: number) => new Uint32Array(length);
 
 export function mixedKinds(field: string, kind: string, found: string, before: string): string {
   return `${field} mixes numbers and strings: found ${kind}, ${found}, after ${before}`;

@@ -137,7 +137,8 @@ function numbersOf(field: string, column: NumberColumn): Pick<SampleColumns, 're
 type IdKind = 'number' | 'string';
 
 function codesOf(field: string, column: IdColumn, coder: IdCoder): Uint32Array {
-  if (column instanceof BigInt64Array || column instanceof BigUint64Array) return codesOf64(column, coder);
+  if (column instanceof BigInt64Array || column instanceof BigUint64Array) return coder.codesOfIntegers(column);
+  if (column instanceof Int32Array || column instanceof Uint32Array) return coder.codesOfIntegers(column);
   const codes = new Uint32Array(column.length);
   let kind: IdKind | null = null;
   let last: Id | null | undefined = null;
@@ -154,26 +155,6 @@ function codesOf(field: string, column: IdColumn, coder: IdCoder): Uint32Array {
     }
     kind = requireId(field, id, kind, row);
     codes[row] = coder.codeOf(id);
-  }
-  return codes;
-}
-
-const TWO_32 = 2 ** 32;
-
-/** 64-bit ids by their halves: reading each as a bigint would allocate one a row. */
-export function codesOf64(column: BigInt64Array | BigUint64Array, coder: IdCoder): Uint32Array {
-  const codes = new Uint32Array(column.length);
-  const halves = new Uint32Array(column.buffer, column.byteOffset, column.length * 2);
-  const signed = column instanceof BigInt64Array;
-  for (let row = 0; row < codes.length; row++) {
-    const low = halves[2 * row];
-    const high = halves[2 * row + 1];
-    if (row > 0 && low === halves[2 * row - 2] && high === halves[2 * row - 1]) {
-      codes[row] = codes[row - 1];
-      continue;
-    }
-    const value = (signed ? high | 0 : high) * TWO_32 + low;
-    codes[row] = coder.codeOfInteger(Number.isSafeInteger(value) ? value : column[row]);
   }
   return codes;
 }

@@ -7,6 +7,9 @@ export const NO_ID = 0xffffffff;
 /** Codes below this are offsets from the first integer met; codes from here on number the dictionary's entries. */
 const FIRST_DICTIONARY_CODE = 0x80000000;
 const OFFSET_HALF_RANGE = 0x40000000;
+/** Integers past this, in either direction, could not be a base. */
+const LARGEST_BASED = Number.MAX_SAFE_INTEGER - OFFSET_HALF_RANGE;
+const TWO_32 = 2 ** 32;
 
 const TEXT = 0;
 const INTEGER = 1;
@@ -23,7 +26,18 @@ export type Id = number | bigint | string;
  */
 export class IdCoder {
   #base: number | null = null;
+  readonly #sharedBase: SharedBase | null;
   #entries = new EntryTable();
+
+  /** @param sharedBase where coders, in whatever threads, agree on one base, so that their offsets are the same codes */
+  constructor(sharedBase: SharedBase | null = null) {
+    this.#sharedBase = sharedBase;
+  }
+
+  /** Value of offset code 0; null where no integer has been met. */
+  get base(): number | null {
+    return this.#base;
+  }
 
   /** Code of an integer; `value` must be whole. */
   codeOfInteger(value: number | bigint): number {
@@ -33,12 +47,59 @@ export class IdCoder {
       value = small;
     }
     // An integer that could not be a base must never get an offset either, or it would have two codes.
-    if (Math.abs(value) <= Number.MAX_SAFE_INTEGER - OFFSET_HALF_RANGE) {
-      this.#base ??= value - OFFSET_HALF_RANGE;
+    if (Math.abs(value) <= LARGEST_BASED) {
+      this.#base ??= claimBase(this.#sharedBase, value - OFFSET_HALF_RANGE);
       const offset = value - this.#base;
       if (offset >= 0 && offset < FIRST_DICTIONARY_CODE) return offset;
     }
     return this.#intern(INTEGER, encodeText((value + 0).toString()));
+  }
+
+  /** Codes of integers; NO_ID where `present` is 0. 64-bit ones go by their halves: a bigint a row would be an allocation a row. */
+  codesOfIntegers(
+    column: Int32Array | Uint32Array | BigInt64Array | BigUint64Array,
+    present: Uint8Array | null = null,
+  ): Uint32Array {
+    const codes = new Uint32Array(column.length);
+    const isWide = column instanceof BigInt64Array || column instanceof BigUint64Array;
+    const words = isWide ? new Uint32Array(column.buffer, column.byteOffset, column.length * 2) : column;
+    const perValue = isWide ? 2 : 1;
+    const isSigned = column instanceof BigInt64Array;
+    let range = this.#offsetRange();
+    let lastLow = 0;
+    let lastHigh = 0;
+    let lastCode = NO_ID;
+    for (let row = 0; row < codes.length; row++) {
+      if (present !== null && present[row] === 0) {
+        codes[row] = NO_ID;
+        continue;
+      }
+      const low = words[row * perValue];
+      const high = isWide ? words[2 * row + 1] : 0;
+      const value = (isSigned ? high | 0 : high) * TWO_32 + low;
+      // Past 2^53 the value is rounded, but then it is far outside of the range, and its equals need not be equal.
+      const offset = value - range.base;
+      if (offset >= range.from && offset < range.to) {
+        codes[row] = offset;
+        continue;
+      }
+      if (lastCode === NO_ID || low !== lastLow || high !== lastHigh) {
+        lastCode = this.codeOfInteger(Number.isSafeInteger(value) ? value : column[row]);
+        range = this.#offsetRange();
+        lastLow = low;
+        lastHigh = high;
+      }
+      codes[row] = lastCode;
+    }
+    return codes;
+  }
+
+  /** Offsets that are codes, from the base on; none while there is no base. */
+  #offsetRange(): { base: number; from: number; to: number } {
+    const base = this.#base;
+    if (base === null) return { base: 0, from: 0, to: 0 };
+    const from = Math.max(0, -LARGEST_BASED - base);
+    return { base, from, to: Math.min(FIRST_DICTIONARY_CODE, LARGEST_BASED - base + 1) };
   }
 
   /** Code of a string given as the bytes [start, end) of its UTF-8 form. */
@@ -90,7 +151,7 @@ export class IdCoder {
     const translated = new Uint32Array(kinds.length);
     for (let entry = 0; entry < kinds.length; entry++) translated[entry] = this.#codeOfEntry(dictionary, entry);
     if (base !== null && this.#base === null) this.#base = base;
-    if (kinds.length === 0 && base === this.#base) return;
+    if (kinds.length === 0 && (base === null || base === this.#base)) return;
     const shift = (base ?? 0) - (this.#base ?? 0);
     for (let row = 0; row < codes.length; row++) {
       const code = codes[row];
@@ -113,6 +174,22 @@ export class IdCoder {
   #intern(kind: number, bytes: Uint8Array): number {
     return this.#entries.intern(kind, bytes, 0, bytes.length) + FIRST_DICTIONARY_CODE;
   }
+}
+
+/** A number that threads share: the base of the coders that have it, once one of them has met an integer. */
+export type SharedBase = BigInt64Array<SharedArrayBuffer>;
+
+const UNCLAIMED = -(2n ** 63n);
+
+/** @param base that is known already; null: the first coder to need one chooses it */
+export function newSharedBase(base: number | null): SharedBase {
+  return new BigInt64Array(new SharedArrayBuffer(8)).fill(base === null ? UNCLAIMED : BigInt(base));
+}
+
+function claimBase(shared: SharedBase | null, wanted: number): number {
+  if (shared === null) return wanted;
+  const before = Atomics.compareExchange(shared, 0, UNCLAIMED, BigInt(wanted));
+  return before === UNCLAIMED ? wanted : Number(before);
 }
 
 /** The entries of a coder in the order of their codes, flat. */

@@ -27,8 +27,19 @@ class ModuleSource extends ZSTDDecoder {
 
 /** To be awaited before any other function here. */
 export async function loadZstdDecoder(): Promise<void> {
-  loading ??= new ModuleSource().init();
+  loading ??= initialize();
   await loading;
+}
+
+/** The package fetches its own data URL where it can, for which Node would load its whole HTTP client in every thread. */
+function initialize(): Promise<void> {
+  const { fetch } = globalThis;
+  try {
+    Reflect.set(globalThis, 'fetch', undefined);
+    return new ModuleSource().init();
+  } finally {
+    globalThis.fetch = fetch;
+  }
 }
 
 /** The decoder for blocks never gives memory back; one that has held more than this is not kept. */

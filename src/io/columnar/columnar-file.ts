@@ -1,7 +1,7 @@
 /** What Parquet and Arrow files have in common: columns, and parts of consecutive rows. */
 import { openArrow } from '../arrow/arrow-file.ts';
 import { readVectors as readArrowVectors } from '../arrow/read-vectors.ts';
-import { prepareBlockCodecs } from '../codecs/block.ts';
+import { type BlockCodec, prepareBlockCodecs } from '../codecs/block.ts';
 import { openParquet } from '../parquet/metadata.ts';
 import { readVectors as readParquetVectors } from '../parquet/read-vectors.ts';
 import type { RandomAccessFile } from '../random-access.ts';
@@ -11,24 +11,32 @@ export interface ColumnarFile {
   readonly columns: readonly ColumnInfo[];
   readonly rowCount: number;
   readonly parts: readonly { readonly rowCount: number; readonly firstRow: number }[];
+  /** To be awaited before vectors are read. */
+  prepare(): Promise<void>;
   readVectors(part: number, requests: readonly VectorRequest[]): Vector[];
 }
 
 /** @throws InputError where the file is not as the format wants it */
-export async function openColumnarFile(file: RandomAccessFile, format: 'parquet' | 'arrow'): Promise<ColumnarFile> {
+export function openColumnarFile(file: RandomAccessFile, format: 'parquet' | 'arrow'): ColumnarFile {
+  const preparing = (codecs: readonly BlockCodec[]) => () => prepareBlockCodecs(codecs, 'reading');
   if (format === 'arrow') {
     const arrow = openArrow(file);
-    await prepareBlockCodecs(arrow.codecs);
     const { columns, rowCount, batches: parts } = arrow;
-    return { columns, rowCount, parts, readVectors: (part, requests) => readArrowVectors(file, arrow, part, requests) };
+    return {
+      columns,
+      rowCount,
+      parts,
+      prepare: preparing(arrow.codecs),
+      readVectors: (part, requests) => readArrowVectors(file, arrow, part, requests),
+    };
   }
   const parquet = openParquet(file);
-  await prepareBlockCodecs(parquet.codecs);
   const { columns, rowCount, rowGroups: parts } = parquet;
   return {
     columns,
     rowCount,
     parts,
+    prepare: preparing(parquet.codecs),
     readVectors: (part, requests) => readParquetVectors(file, parquet, part, requests),
   };
 }

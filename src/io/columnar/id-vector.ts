@@ -1,13 +1,12 @@
 /** Codes of the ids in vectors. */
 import { InputError } from '../../errors.ts';
-import { codesOf64 } from '../../samples/batch.ts';
 import { type Id, type IdCoder, NO_ID } from '../../samples/ids.ts';
 import type { KindSeen } from '../../samples/row-chunk.ts';
 import { RecordError } from '../jsonl/line-range.ts';
 import { cutText } from '../layouts/cut.ts';
 import type { IdPart, IdSource } from '../layouts/layout.ts';
 import { RECORD_NUMBER } from '../layouts/reference.ts';
-import type { Presence, Vector } from '../vectors.ts';
+import type { Vector } from '../vectors.ts';
 import type { VectorOf } from './requests.ts';
 
 export interface IdFacts {
@@ -48,15 +47,7 @@ function codesOfVector(name: string, vector: Vector | null, coder: IdCoder, fact
   const { rowCount } = facts;
   if (!vector || vector.kind === 'nulls') return new Uint32Array(rowCount).fill(NO_ID);
   noteKind(name, vector, facts);
-  if (vector.kind === 'integers') {
-    const { values, present } = vector;
-    if (values instanceof BigInt64Array || values instanceof BigUint64Array)
-      return withoutAbsent(codesOf64(values, coder), present);
-    const codes = new Uint32Array(rowCount);
-    for (let row = 0; row < rowCount; row++)
-      codes[row] = row > 0 && values[row] === values[row - 1] ? codes[row - 1] : coder.codeOfInteger(values[row]);
-    return withoutAbsent(codes, present);
-  }
+  if (vector.kind === 'integers') return coder.codesOfIntegers(vector.values, vector.present);
   if (vector.kind === 'texts') {
     const { codes: entries, bytes, offsets, present } = vector;
     const known = new Uint32Array(offsets.length).fill(NO_ID);
@@ -74,11 +65,6 @@ function codesOfVector(name: string, vector: Vector | null, coder: IdCoder, fact
     const id = idAt(name, vector, row, facts);
     if (id !== null) codes[row] = coder.codeOf(id);
   }
-  return codes;
-}
-
-function withoutAbsent(codes: Uint32Array, present: Presence): Uint32Array {
-  if (present) for (let row = 0; row < codes.length; row++) if (present[row] === 0) codes[row] = NO_ID;
   return codes;
 }
 

@@ -1,6 +1,7 @@
 /** Reads row groups or record batches into chunks of rows. */
 import { NO_ID } from '../../samples/ids.ts';
 import type { CodedIds, KindSeen, RowChunk } from '../../samples/row-chunk.ts';
+import type { IdBases } from '../id-bases.ts';
 import type { ReadOptions } from '../jsonl/record-reader.ts';
 import type { VectorsPortion } from '../portion.ts';
 import { openRandomAccess } from '../random-access.ts';
@@ -15,11 +16,13 @@ import { flagsOfLayout, rewardsOfSource, tokensOfLayout } from './value-vectors.
 export async function readVectorRows(
   portion: VectorsPortion,
   options: ReadOptions,
+  bases: IdBases | undefined,
   emit: (chunk: RowChunk) => void,
 ): Promise<void> {
   const file = openRandomAccess(portion.path, portion.name);
   try {
-    const columnar = await openColumnarFile(file, portion.format);
+    const columnar = openColumnarFile(file, portion.format);
+    await columnar.prepare();
     requireFreeColumns(columnar.columns, options.outputFields);
     const requests = requestsOf(options.layout, columnar.columns);
     const names = [...new Set(columnar.columns.map(({ path }) => path[0]))];
@@ -27,7 +30,7 @@ export async function readVectorRows(
     for (let i = portion.first; i < portion.first + portion.count; i++) {
       const { rowCount, firstRow: fileRow } = columnar.parts[i];
       const vectorOf = vectorFinder(requests, columnar.readVectors(i, requests.requests));
-      emit(chunkOf(options, vectorOf, { rowCount, firstRow, fileRow }, names));
+      emit(chunkOf(options, bases, vectorOf, { rowCount, firstRow, fileRow }, names));
       firstRow += rowCount;
     }
   } finally {
@@ -43,10 +46,16 @@ interface Extent {
   readonly fileRow: number;
 }
 
-function chunkOf(options: ReadOptions, vectorOf: VectorOf, extent: Extent, names: readonly string[]): RowChunk {
+function chunkOf(
+  options: ReadOptions,
+  bases: IdBases | undefined,
+  vectorOf: VectorOf,
+  extent: Extent,
+  names: readonly string[],
+): RowChunk {
   const { layout } = options;
   const { rowCount, firstRow } = extent;
-  const coders = newCoders(options);
+  const coders = newCoders(options, bases);
   const kinds: Record<string, KindSeen> = {};
   const facts = { ...extent, kinds };
   const groups = codesOfSource('group_index', layout.group_index, vectorOf, coders.groups, facts);

@@ -27,17 +27,38 @@ export class ByteSink {
   }
 }
 
-/** Writes a column chunk of `rowCount` rows. */
-export function writeChunk(
-  sink: ByteSink,
-  column: NewColumn,
-  values: ColumnValues,
-  rowCount: number,
-  codec: WriteCodec,
-): NewChunk {
+/** What a chunk is made of. */
+export interface ChunkRequest {
+  readonly column: NewColumn;
+  readonly values: ColumnValues;
+  readonly rowCount: number;
+}
+
+/** A chunk on its way into a file; plain data. */
+export interface EncodedChunk {
+  readonly bytes: Uint8Array;
+  /** Offsets count from the chunk's first byte. */
+  readonly chunk: NewChunk;
+}
+
+/** Writes a chunk where the sink is. */
+export function placeChunk(sink: ByteSink, { bytes, chunk }: EncodedChunk): NewChunk {
+  const start = sink.position;
+  sink.write(bytes);
+  const { dataOffset, dictionaryOffset } = chunk;
+  return {
+    ...chunk,
+    dataOffset: start + dataOffset,
+    dictionaryOffset: dictionaryOffset === null ? null : start + dictionaryOffset,
+  };
+}
+
+/** Encodes a column chunk of `rowCount` rows. */
+export function encodeChunk({ column, values, rowCount }: ChunkRequest, codec: WriteCodec): EncodedChunk {
+  const pieces: Uint8Array[] = [];
+  const sink = new ByteSink((bytes) => pieces.push(bytes));
   const presence = column.nullable ? presenceOf(values) : null;
   const encoded = encodeValues(values, presence, rowCount);
-  const start = sink.position;
   let plainLength = 0;
   const writePage = (body: Uint8Array, header: (writer: ThriftWriter) => void, kind: number) => {
     const stored = codec === 'none' ? body : compressBlock(codec, body);
@@ -65,16 +86,17 @@ export function writeChunk(
     writePage(joined(levels, page.bytes), (writer) => writeDataHeader(writer, entryCount, encoding), 0);
     row = end;
   }
-  return {
+  const chunk = {
     column,
     encodings: [...new Set([Encoding.runLength, encoding, ...(dictionary === null ? [] : [Encoding.plain])])],
     codec: CODECS.indexOf(codec),
     valueCount: rowCount,
     plainLength,
-    storedLength: sink.position - start,
+    storedLength: sink.position,
     dataOffset,
-    dictionaryOffset: dictionary === null ? null : start,
+    dictionaryOffset: dictionary === null ? null : 0,
   };
+  return { bytes: joined(...pieces), chunk };
 }
 
 const EMPTY = new Uint8Array(0);

@@ -1,8 +1,9 @@
 /** Writes a new file of some columns of a Parquet file, whose bytes are copied, and of new ones beside them. */
 import { InputError } from '../../errors.ts';
 import type { RandomAccessFile } from '../random-access.ts';
-import { ByteSink, type WriteCodec, writeChunk } from './encode-chunk.ts';
-import { footerSpans, moveColumnChunk, renameElement } from './footer-parts.ts';
+import { type ChunkJob, runChunkJob } from './chunk-job.ts';
+import { ByteSink, type ChunkRequest, placeChunk, type WriteCodec } from './encode-chunk.ts';
+import { type FooterSpans, footerSpans, moveColumnChunk, renameElement } from './footer-parts.ts';
 import type { ParquetFile } from './metadata.ts';
 import {
   type ColumnValues,
@@ -47,10 +48,44 @@ export function writeColumnsOnly(
   codec: WriteCodec,
   write: (bytes: Uint8Array) => void,
 ): void {
-  const spans = footerSpans(parquet);
+  runChunkJob(columnsOnlyJob(file, parquet, columns, valuesOf, write), codec);
+}
+
+/** The same, for whoever encodes the chunks. */
+export function columnsOnlyJob(
+  file: RandomAccessFile,
+  parquet: ParquetFile,
+  columns: readonly OutputColumn[],
+  valuesOf: (rowGroupIndex: number) => readonly ColumnValues[],
+  write: (bytes: Uint8Array) => void,
+): ChunkJob {
   const plan = columns.map((column) => planColumn(parquet, column));
-  const sink = new ByteSink(write);
-  writeMagic(sink);
+  const news = columns.flatMap((column) => (column.source === 'new' ? [column.column] : []));
+  return { requests: requestsOf(parquet, news, valuesOf), writer: place() };
+
+  function* place(): ChunkJob['writer'] {
+    const spans = footerSpans(parquet);
+    const sink = new ByteSink(write);
+    writeMagic(sink);
+    const rowGroups = new ThriftWriter();
+    for (const index of parquet.rowGroups.keys())
+      yield* placeRowGroup(file, parquet, index, plan, spans.chunks[index], sink, rowGroups);
+    writeFooter(sink, footerOf(parquet, plan, spans, rowGroups.bytes));
+  }
+}
+
+function* requestsOf(
+  parquet: ParquetFile,
+  columns: readonly NewColumn[],
+  valuesOf: (rowGroupIndex: number) => readonly ColumnValues[],
+): Generator<ChunkRequest> {
+  for (const [index, { rowCount }] of parquet.rowGroups.entries()) {
+    const values = valuesOf(index);
+    for (const [i, column] of columns.entries()) yield { column, values: values[i], rowCount };
+  }
+}
+
+function footerOf(parquet: ParquetFile, plan: readonly Plan[], spans: FooterSpans, rowGroups: Uint8Array): Uint8Array {
   const writer = new ThriftWriter();
   writer.struct(() => {
     writer.int32(1, 2);
@@ -62,16 +97,14 @@ export function writeColumnsOnly(
     }
     writer.int64(3, parquet.rowCount);
     writer.list(4, ThriftType.struct, parquet.rowGroups.length);
-    parquet.rowGroups.forEach((_, index) => {
-      writeRowGroup(file, parquet, index, plan, spans.chunks[index], valuesOf(index), codec, sink, writer);
-    });
+    writer.raw(rowGroups);
     writer.text(6, createdBy());
     if (spans.hasColumnOrders) {
       writer.list(7, ThriftType.struct, plan.length);
       for (const _ of plan) writer.struct(() => writer.structField(1, () => {}));
     }
   });
-  writeFooter(sink, writer.bytes);
+  return writer.bytes;
 }
 
 function planColumn(parquet: ParquetFile, column: OutputColumn): Plan {
@@ -91,36 +124,36 @@ function elementOf(parquet: ParquetFile, leaf: number): number {
   return parquet.schema.findIndex((element) => element.physicalType !== null && left-- === 0);
 }
 
-function writeRowGroup(
+/** Places the chunks of a row group and writes what the footer says of it. */
+function* placeRowGroup(
   file: RandomAccessFile,
   parquet: ParquetFile,
   index: number,
   plan: readonly Plan[],
   spans: readonly Uint8Array[],
-  values: readonly ColumnValues[],
-  codec: WriteCodec,
   sink: ByteSink,
   writer: ThriftWriter,
-): void {
+): ChunkJob['writer'] {
   const { rowCount, chunks } = parquet.rowGroups[index];
   const start = sink.position;
+  const chunkWriter = new ThriftWriter();
   let plainLength = 0;
-  let nextValues = 0;
+  for (const column of plan) {
+    if ('column' in column) {
+      const chunk: NewChunk = placeChunk(sink, yield);
+      writeColumnChunk(chunkWriter, chunk);
+      plainLength += chunk.plainLength;
+      continue;
+    }
+    const { byteOffset, byteLength, uncompressedByteLength } = chunks[column.leaf];
+    const span = spans[column.leaf];
+    moveColumnChunk(span, chunkWriter, column.name, sink.position - byteOffset, startsWithDictionary(span, byteOffset));
+    copyBytes(file, byteOffset, byteOffset + byteLength, sink);
+    plainLength += Math.max(0, uncompressedByteLength);
+  }
   writer.struct(() => {
     writer.list(1, ThriftType.struct, plan.length);
-    for (const column of plan) {
-      if ('column' in column) {
-        const chunk: NewChunk = writeChunk(sink, column.column, values[nextValues++], rowCount, codec);
-        writeColumnChunk(writer, chunk);
-        plainLength += chunk.plainLength;
-        continue;
-      }
-      const { byteOffset, byteLength, uncompressedByteLength } = chunks[column.leaf];
-      const span = spans[column.leaf];
-      moveColumnChunk(span, writer, column.name, sink.position - byteOffset, startsWithDictionary(span, byteOffset));
-      copyBytes(file, byteOffset, byteOffset + byteLength, sink);
-      plainLength += Math.max(0, uncompressedByteLength);
-    }
+    writer.raw(chunkWriter.bytes);
     writer.int64(2, plainLength);
     writer.int64(3, rowCount);
     writer.int64(6, sink.position - start);

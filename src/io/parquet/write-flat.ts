@@ -1,6 +1,7 @@
 /** Writes Parquet files of flat columns. */
 import { packageVersion } from '../../version.ts';
-import { ByteSink, type WriteCodec, writeChunk } from './encode-chunk.ts';
+import { type ChunkJob, runChunkJob } from './chunk-job.ts';
+import { ByteSink, type ChunkRequest, type EncodedChunk, placeChunk, type WriteCodec } from './encode-chunk.ts';
 import {
   type ColumnValues,
   type NewChunk,
@@ -27,35 +28,60 @@ export function writeFlatParquet(
   codec: WriteCodec,
   write: (bytes: Uint8Array) => void,
 ): void {
-  const writer = new FlatParquetWriter(columns, codec, write);
-  for (let from = 0; from < rowCount; from += ROW_GROUP_ROWS) {
-    const to = Math.min(rowCount, from + ROW_GROUP_ROWS);
-    writer.writeRowGroup(
-      columns.map((column) => sliceValues(column.values, from, to)),
-      to - from,
-    );
-  }
-  writer.finish();
+  runChunkJob(flatJob(columns, rowCount, write), codec);
 }
 
-/** Writes a file row group by row group, where not all rows are at hand at once. */
-export class FlatParquetWriter {
-  readonly #columns: readonly NewColumn[];
-  readonly #codec: WriteCodec;
-  readonly #sink: ByteSink;
-  readonly #rowGroups: { rowCount: number; chunks: NewChunk[] }[] = [];
+/** The same, for whoever encodes the chunks. */
+export function flatJob(
+  columns: readonly FlatColumn[],
+  rowCount: number,
+  write: (bytes: Uint8Array) => void,
+): ChunkJob {
+  return { requests: requestsOf(columns, rowCount), writer: place() };
 
-  constructor(columns: readonly NewColumn[], codec: WriteCodec, write: (bytes: Uint8Array) => void) {
+  function* place(): ChunkJob['writer'] {
+    const writer = new FlatParquetWriter(columns, write);
+    for (const { from, to } of rowRanges(rowCount)) {
+      for (const _ of columns) writer.place(yield);
+      writer.endRowGroup(to - from);
+    }
+    writer.finish();
+  }
+}
+
+function* requestsOf(columns: readonly FlatColumn[], rowCount: number): Generator<ChunkRequest> {
+  for (const { from, to } of rowRanges(rowCount)) {
+    for (const { name, kind, nullable, values } of columns)
+      yield { column: { name, kind, nullable }, values: sliceValues(values, from, to), rowCount: to - from };
+  }
+}
+
+function* rowRanges(rowCount: number): Generator<{ from: number; to: number }> {
+  for (let from = 0; from < rowCount; from += ROW_GROUP_ROWS)
+    yield { from, to: Math.min(rowCount, from + ROW_GROUP_ROWS) };
+}
+
+/** Writes a file chunk by chunk, row group by row group. */
+class FlatParquetWriter {
+  readonly #columns: readonly NewColumn[];
+  readonly #sink: ByteSink;
+  readonly #rowGroups: { readonly rowCount: number; readonly chunks: readonly NewChunk[] }[] = [];
+  #chunks: NewChunk[] = [];
+
+  constructor(columns: readonly NewColumn[], write: (bytes: Uint8Array) => void) {
     this.#columns = columns;
-    this.#codec = codec;
     this.#sink = new ByteSink(write);
     this.#sink.write(MAGIC);
   }
 
-  /** @param values one for each column */
-  writeRowGroup(values: readonly ColumnValues[], rowCount: number): void {
-    const chunks = this.#columns.map((column, i) => writeChunk(this.#sink, column, values[i], rowCount, this.#codec));
-    this.#rowGroups.push({ rowCount, chunks });
+  /** The next column of the row group. */
+  place(chunk: EncodedChunk): void {
+    this.#chunks.push(placeChunk(this.#sink, chunk));
+  }
+
+  endRowGroup(rowCount: number): void {
+    this.#rowGroups.push({ rowCount, chunks: this.#chunks });
+    this.#chunks = [];
   }
 
   finish(): void {

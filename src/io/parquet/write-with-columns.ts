@@ -2,7 +2,8 @@
 import { InputError } from '../../errors.ts';
 import type { RandomAccessFile } from '../random-access.ts';
 import type { AddedColumns } from '../vectors.ts';
-import { ByteSink, type WriteCodec, writeChunk } from './encode-chunk.ts';
+import { type ChunkJob, runChunkJob } from './chunk-job.ts';
+import { ByteSink, type ChunkRequest, placeChunk, type WriteCodec } from './encode-chunk.ts';
 import { editFooter } from './footer-edit.ts';
 import type { ParquetFile } from './metadata.ts';
 import type { NewChunk, NewColumn } from './new-columns.ts';
@@ -32,6 +33,17 @@ export function writeWithColumns(
   { replace, codec }: WriteOptions,
   write: (bytes: Uint8Array) => void,
 ): void {
+  runChunkJob(withColumnsJob(file, parquet, source, replace, write), codec);
+}
+
+/** The same, for whoever encodes the chunks. */
+export function withColumnsJob(
+  file: RandomAccessFile,
+  parquet: ParquetFile,
+  source: ColumnSource,
+  replace: boolean,
+  write: (bytes: Uint8Array) => void,
+): ChunkJob {
   const added: NewColumn[] = [
     { name: source.rawRewardName, kind: 'double', nullable: true },
     { name: source.advantageName, kind: 'float', nullable: false },
@@ -39,16 +51,26 @@ export function writeWithColumns(
   const names = added.map((column) => column.name);
   const removed = parquet.leaves.map((leaf) => leaf.storedPath[0]).filter((name) => names.includes(name));
   if (removed.length > 0 && !replace) throw new InputError(`there is already a column ${removed[0]}`);
-  const sink = new ByteSink(write);
-  copyBytes(file, 0, parquet.footerOffset, sink);
-  const chunks = parquet.rowGroups.map(({ rowCount }, index): NewChunk[] => {
+  return { requests: requestsOf(parquet, source, added), writer: place() };
+
+  function* place(): ChunkJob['writer'] {
+    const sink = new ByteSink(write);
+    copyBytes(file, 0, parquet.footerOffset, sink);
+    const chunks: NewChunk[][] = [];
+    for (const _ of parquet.rowGroups) {
+      const rawReward = placeChunk(sink, yield);
+      chunks.push([rawReward, placeChunk(sink, yield)]);
+    }
+    writeFooter(sink, editFooter(parquet, { removed, added, chunks }));
+  }
+}
+
+function* requestsOf(parquet: ParquetFile, source: ColumnSource, added: readonly NewColumn[]): Generator<ChunkRequest> {
+  for (const [index, { rowCount }] of parquet.rowGroups.entries()) {
     const { rawReward, advantage } = source.valuesOf(index);
-    return [
-      writeChunk(sink, added[0], { kind: 'double', values: rawReward.values, present: 'not NaN' }, rowCount, codec),
-      writeChunk(sink, added[1], { kind: 'float', values: advantage.values, present: null }, rowCount, codec),
-    ];
-  });
-  writeFooter(sink, editFooter(parquet, { removed, added, chunks }));
+    yield { column: added[0], values: { kind: 'double', values: rawReward.values, present: 'not NaN' }, rowCount };
+    yield { column: added[1], values: { kind: 'float', values: advantage.values, present: null }, rowCount };
+  }
 }
 
 /** Copies bytes [start..end) of the file. */

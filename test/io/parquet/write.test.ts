@@ -5,7 +5,7 @@ import { openParquet } from '../../../src/io/parquet/metadata.ts';
 import type { ColumnValues, NewColumn } from '../../../src/io/parquet/new-columns.ts';
 import { readVectors } from '../../../src/io/parquet/read-vectors.ts';
 import { canCopy, type OutputColumn, writeColumnsOnly } from '../../../src/io/parquet/write-columns-only.ts';
-import { type FlatColumn, FlatParquetWriter, writeFlatParquet } from '../../../src/io/parquet/write-flat.ts';
+import { type FlatColumn, writeFlatParquet } from '../../../src/io/parquet/write-flat.ts';
 import { writeWithColumns } from '../../../src/io/parquet/write-with-columns.ts';
 import { Random } from '../../support/random.ts';
 import { FIXTURES, fixture, inMemory, prepareAllCodecs, readColumn } from './support.ts';
@@ -202,17 +202,6 @@ describe('flat files', () => {
     expect(rows).toMatchObject({ kind: 'integers', present: null });
     expect(rows.kind === 'integers' && [rows.values[0], rows.values[149_999]]).toEqual([1_000_005n, 1_150_004n]);
     expect(second.kind === 'numbers' && second.values).toEqual(numbers.subarray(1_000_000));
-  });
-
-  test('row group by row group', () => {
-    const column: NewColumn = { name: 'x', kind: 'int32', nullable: false };
-    const bytes = written((sink) => {
-      const writer = new FlatParquetWriter([column], 'none', sink);
-      for (const x of [1, 2]) writer.writeRowGroup([{ kind: 'int32', values: Int32Array.of(x, x), present: null }], 2);
-      writer.finish();
-    });
-    expect(openParquet(inMemory(bytes)).rowGroups.length).toBe(2);
-    expect(values(bytes, 'x')).toEqual(['1', '1', '2', '2']);
   });
 });
 
