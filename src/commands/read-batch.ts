@@ -2,7 +2,6 @@
 import { InputError } from '../errors.ts';
 import { type Input, openInput } from '../io/input.ts';
 import type { ReadOptions } from '../io/jsonl/record-reader.ts';
-import type { OutputFields } from '../io/layouts/fields.ts';
 import type { Layout } from '../io/layouts/layout.ts';
 import { type InputRows, readInput } from '../io/read-input.ts';
 import type { TaskPool } from '../io/task-pool.ts';
@@ -34,15 +33,14 @@ export interface ReadBatch {
 export async function readBatch(
   inputs: readonly Input[],
   settings: ReadSettings,
-  outputFieldsOf: (input: Input) => OutputFields | null = () => null,
+  wanted: (input: Input) => Omit<ReadOptions, 'layout'> = () => ({ outputFields: null, keepIndexes: false }),
 ): Promise<ReadBatch> {
   const { layout, join, pool, progress } = settings;
   const assembler = newAssembler(layout, inputs.length > 1);
   const ranges: InputRows[] = [];
   const warnings: string[] = [];
   for (const input of inputs) {
-    const outputFields = outputFieldsOf(input);
-    const options: ReadOptions = { layout, outputFields, keepIndexes: outputFields === null };
+    const options: ReadOptions = { layout, ...wanted(input) };
     ranges.push(await readInput(input, options, assembler, pool, (bytes) => progress.advance(bytes, 'reading')));
   }
   const batch = finish(assembler, inputs[0], join !== undefined);

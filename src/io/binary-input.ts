@@ -11,7 +11,7 @@ import { openRandomAccess } from './random-access.ts';
 /** Fewer rows are not worth a task of their own. */
 const ROWS_OF_A_PORTION = 1 << 17;
 
-type BinaryInput = Pick<Input, 'format' | 'portions' | 'recordsHoldRows' | 'keepsRows' | 'expectedRows'>;
+type BinaryInput = Pick<Input, 'format' | 'portions' | 'recordsHoldRows' | 'keepsRows' | 'expectedRows' | 'copiedIds'>;
 
 export function describeBinaryInput(
   path: string,
@@ -25,11 +25,11 @@ export function describeBinaryInput(
     return { format, portions: [{ format, path, name }], recordsHoldRows: false, keepsRows: false };
   const file = openRandomAccess(path, name);
   try {
-    const { parts, rowCount } = openColumnarFile(file, format);
+    const { parts, rowCount, copiedIds } = openColumnarFile(file, format, layout);
     const portions = portionsOf(parts, { format, path, name });
     // A header may claim anything: memory is set aside for no more rows than the file has bytes.
     const expectedRows = Math.min(rowCount, file.byteLength);
-    return { format, portions, recordsHoldRows: false, keepsRows: true, expectedRows };
+    return { format, portions, recordsHoldRows: false, keepsRows: true, expectedRows, copiedIds };
   } finally {
     file.close();
   }

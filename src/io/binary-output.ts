@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KEYED_BY_INDEX } from '../samples/columns.ts';
 import { type IdCoder, NO_ID } from '../samples/ids.ts';
-import type { Input } from './input.ts';
+import type { CopiedIds, Input } from './input.ts';
 import type { OutputFields } from './layouts/fields.ts';
-import type { IdSource, Layout } from './layouts/layout.ts';
 import type { Output } from './output.ts';
 import { runChunkJobInPool } from './parquet/encode-task.ts';
 import { openParquet, type ParquetFile } from './parquet/metadata.ts';
-import { canCopy, columnsOnlyJob, type OutputColumn } from './parquet/write-columns-only.ts';
+import { columnsOnlyJob, type OutputColumn } from './parquet/write-columns-only.ts';
 import { type FlatColumn, flatJob, sliceValues } from './parquet/write-flat.ts';
 import { withColumnsJob } from './parquet/write-with-columns.ts';
 import { openRandomAccess, type RandomAccessFile } from './random-access.ts';
@@ -53,10 +52,14 @@ export async function writeBinaryRows(
   });
 }
 
+/** Whether the rows of a sidecar need the codes of index. */
+export function needsIndexes(input: Input, format: 'jsonl' | 'parquet' | 'arrow'): boolean {
+  return !(format === 'parquet' && input.format === 'parquet' && input.copiedIds?.get('index')?.isInteger);
+}
+
 export async function writeSidecarColumns(
   input: Input,
   sidecar: SidecarRows,
-  layout: Layout,
   format: 'parquet' | 'arrow',
   output: Output,
   pool: TaskPool,
@@ -74,7 +77,7 @@ export async function writeSidecarColumns(
       return runChunkJobInPool(flatJob(columns, rowCount, write), CODEC, pool);
     }
     await withParquet(input, (file, parquet) => {
-      const columns = sidecarColumns(sidecar, copiedIds(parquet, layout));
+      const columns = sidecarColumns(sidecar, input.copiedIds ?? new Map());
       const news = newColumns(columns);
       const valuesOf = (part: number) => {
         const { firstRow, rowCount: count } = parquet.rowGroups[part];
@@ -102,7 +105,7 @@ function newColumns(columns: readonly SidecarColumn[]): FlatColumn[] {
 /** @param copied by the field, columns of ids whose bytes can be taken as they are */
 function sidecarColumns(
   { rows, columns, side, results, fields, file }: SidecarRows,
-  copied: ReadonlyMap<string, readonly string[]>,
+  copied: CopiedIds,
 ): SidecarColumn[] {
   const from = rows.firstRow;
   const to = from + rows.rowCount;
@@ -121,7 +124,7 @@ function sidecarColumns(
     { name: 'row', kind: 'int64', nullable: false, values: { kind: 'sequence', first: 1 } },
   ];
   for (const [name, codesOf, coder] of ids) {
-    const path = copied.get(name);
+    const path = copied.get(name)?.path;
     const codes = path ? null : codesOf();
     if (path) all.push({ name, path });
     else if (codes?.some((code) => code !== NO_ID)) all.push(idColumn(name, codes, coder));
@@ -151,17 +154,6 @@ function ownRollouts(codes: Uint32Array | null, flags: Uint8Array | undefined): 
   return codes.map((code, row) => (flags[row] & KEYED_BY_INDEX ? NO_ID : code));
 }
 
-/** Id columns of a Parquet input whose bytes can be taken as they are. */
-function copiedIds(parquet: ParquetFile, layout: Layout): Map<string, readonly string[]> {
-  const copied = new Map<string, readonly string[]>();
-  for (const field of ['group_index', 'rollout_id', 'index'] as const) {
-    const path = plainPath(layout[field]);
-    if (path && parquet.columns.some((column) => column.path.join('\0') === path.join('\0')) && canCopy(parquet, path))
-      copied.set(field, path);
-  }
-  return copied;
-}
-
 async function withParquet(
   { path, name }: Input,
   use: (file: RandomAccessFile, parquet: ParquetFile) => Promise<void>,
@@ -172,15 +164,6 @@ async function withParquet(
   } finally {
     file.close();
   }
-}
-
-/** The one column that an id is, as it is. */
-function plainPath(source: IdSource | undefined): string[] | null {
-  if (source?.parts.length !== 1 || source.otherwise || source.parts[0].cut) return null;
-  const { steps, text } = source.parts[0].column;
-  if (text.startsWith('#')) return null;
-  const names = steps.filter((step) => typeof step === 'string');
-  return names.length === steps.length ? names : null;
 }
 
 const INT64_MIN = -(2n ** 63n);

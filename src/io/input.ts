@@ -4,7 +4,7 @@ import { FileError, InputError } from '../errors.ts';
 import { describeBinaryInput } from './binary-input.ts';
 import { type ByteSource, openByteSource } from './byte-source.ts';
 import { sniffFormat } from './format.ts';
-import type { Layout } from './layouts/layout.ts';
+import type { IdField, Layout } from './layouts/layout.ts';
 import { recordsHoldRows } from './layouts/resolve-layout.ts';
 import type { Portion } from './portion.ts';
 import { openRandomAccess } from './random-access.ts';
@@ -25,11 +25,21 @@ export interface Input {
   readonly recordsHoldRows: boolean;
   /** What the file says of its rows, as far as its size makes that likely; undefined: it says nothing. */
   readonly expectedRows?: number | undefined;
+  /** Its columns of ids, by field, that another file of its format can have as they are. */
+  readonly copiedIds?: CopiedIds | undefined;
   /** Whether its rows can be written back whole, with two fields more. */
   readonly keepsRows: boolean;
   /** @throws FileError where the file is no longer what it was when it was opened */
   requireUnchanged(): void;
   close(): Promise<void>;
+}
+
+export type CopiedIds = ReadonlyMap<IdField, CopiedId>;
+
+export interface CopiedId {
+  readonly path: readonly string[];
+  /** Any value of it is an id, which need not be looked at. */
+  readonly isInteger: boolean;
 }
 
 export interface InputOptions {

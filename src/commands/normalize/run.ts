@@ -1,7 +1,7 @@
 /** A batch's way: files to columns, columns to advantages, rows and advantages to the outputs. */
 import type { Engine } from '../../engine.ts';
 import { UsageError } from '../../errors.ts';
-import { writeSidecarColumns } from '../../io/binary-output.ts';
+import { needsIndexes, writeSidecarColumns } from '../../io/binary-output.ts';
 import { type Input, openInput } from '../../io/input.ts';
 import type { OutputFields } from '../../io/layouts/fields.ts';
 import { type Output, openOutput } from '../../io/output.ts';
@@ -58,7 +58,9 @@ async function normalizeInputs(
 ): Promise<FileSummary[]> {
   const started = performance.now();
   const { batch, ranges, warnings } = await readBatch(inputs, settings, (input) =>
-    writesWholeRows(input, settings) ? settings.fields : null,
+    writesWholeRows(input, settings)
+      ? { outputFields: settings.fields, keepIndexes: false }
+      : { outputFields: null, keepIndexes: needsIndexes(input, sidecarFormat(input, settings)) },
   );
   const notWhole = inputs.filter((input) => !settings.only && !writesWholeRows(input, settings));
   const formatWarnings = [...new Set(notWhole.flatMap((input) => whyNotWhole(input, settings)))];
@@ -104,12 +106,16 @@ async function normalizeInputs(
 async function writeSidecar(
   input: Input,
   sidecar: Parameters<typeof writeSidecarLines>[0],
-  { format, layout, pool }: RunSettings,
+  settings: RunSettings,
   output: Output,
 ): Promise<void> {
-  const wanted = format ?? (input.format === 'torch' ? 'jsonl' : input.format);
-  if (wanted === 'jsonl') return writeSidecarLines(sidecar, output);
-  await writeSidecarColumns(input, sidecar, layout, wanted, output, pool);
+  const format = sidecarFormat(input, settings);
+  if (format === 'jsonl') return writeSidecarLines(sidecar, output);
+  await writeSidecarColumns(input, sidecar, format, output, settings.pool);
+}
+
+function sidecarFormat(input: Input, { format }: RunSettings): OutputFormat {
+  return format ?? (input.format === 'torch' ? 'jsonl' : input.format);
 }
 
 /** Whole rows are written in the input's own format, if it has a writer. */

@@ -24,12 +24,12 @@ export async function readVectorRows(
     const columnar = openColumnarFile(file, portion.format);
     await columnar.prepare();
     requireFreeColumns(columnar.columns, options.outputFields);
-    const requests = requestsOf(options.layout, columnar.columns);
+    const requests = requestsOf(options.layout, options.keepIndexes, columnar.columns);
     const names = [...new Set(columnar.columns.map(({ path }) => path[0]))];
     let firstRow = 0;
     for (let i = portion.first; i < portion.first + portion.count; i++) {
       const { rowCount, firstRow: fileRow } = columnar.parts[i];
-      const vectorOf = vectorFinder(requests, columnar.readVectors(i, requests.requests));
+      const vectorOf = vectorFinder(requests, (some) => columnar.readVectors(i, some));
       emit(chunkOf(options, bases, vectorOf, { rowCount, firstRow, fileRow }, names));
       firstRow += rowCount;
     }

@@ -9,13 +9,26 @@ import type { ColumnInfo, Vector, VectorRequest } from '../vectors.ts';
 /** Vectors by the text of their reference; a column that the file does not have is null. */
 export type VectorOf = (reference: Reference | undefined) => Vector | null;
 
+/** What is asked for at once, and, by their texts, what is read only where it turns out to be needed. */
 export interface Requests {
   readonly requests: readonly VectorRequest[];
   readonly texts: readonly string[];
+  readonly later: ReadonlyMap<string, VectorRequest>;
 }
 
-/** @throws InputError where a layout's columns cannot be those of a columnar file */
-export function requestsOf(layout: Layout, columns: readonly ColumnInfo[]): Requests {
+/**
+ * An index that is not kept is needed by rows without a rollout_id alone, of which most files have none.
+ * @throws InputError where a layout's columns cannot be those of a columnar file
+ */
+export function requestsOf(layout: Layout, keepIndexes: boolean, columns: readonly ColumnInfo[]): Requests {
+  const later = allRequests(layout, columns);
+  const { index: _, ...others } = layout;
+  const wanted = keepIndexes || !layout.rollout_id ? new Map(later) : allRequests(others, columns);
+  for (const text of wanted.keys()) later.delete(text);
+  return { requests: [...wanted.values()], texts: [...wanted.keys()], later };
+}
+
+function allRequests(layout: Layout, columns: readonly ColumnInfo[]): Map<string, VectorRequest> {
   const wanted = new Map<string, VectorRequest>();
   for (const reference of referencesOf(layout)) {
     if (reference.text === RECORD_NUMBER || reference.text === ENTRY_NUMBER) continue;
@@ -26,12 +39,21 @@ export function requestsOf(layout: Layout, columns: readonly ColumnInfo[]): Requ
     const as = reference.text === layout.loss_mask?.column.text ? 'mask' : 'value';
     wanted.set(reference.text, { path, as });
   }
-  return { requests: [...wanted.values()], texts: [...wanted.keys()] };
+  return wanted;
 }
 
-export function vectorFinder({ texts }: Requests, vectors: readonly Vector[]): VectorOf {
+export function vectorFinder(
+  { requests, texts, later }: Requests,
+  read: (requests: readonly VectorRequest[]) => readonly Vector[],
+): VectorOf {
+  const vectors = read(requests);
   const byText = new Map(texts.map((text, i) => [text, vectors[i]]));
-  return (reference) => (reference ? (byText.get(reference.text) ?? null) : null);
+  return (reference) => {
+    if (!reference) return null;
+    const request = later.get(reference.text);
+    if (request && !byText.has(reference.text)) byText.set(reference.text, read([request])[0]);
+    return byText.get(reference.text) ?? null;
+  };
 }
 
 /** @throws InputError where the output's fields are there already */
