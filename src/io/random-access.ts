@@ -7,6 +7,8 @@ export interface RandomAccessFile {
   /** The name for messages. */
   readonly name: string;
   readonly byteLength: number;
+  /** Differs from that of any other file, and of this one when it has been written to. */
+  readonly identity?: string;
   /** Fills `target` with the bytes from `position` on. @throws FileError where the file ends before that */
   readInto(target: Uint8Array, position: number): void;
   close(): void;
@@ -15,10 +17,12 @@ export interface RandomAccessFile {
 /** @param name what messages call the file, where that is not its path */
 export function openRandomAccess(path: string, name: string = path): RandomAccessFile {
   const descriptor = attempt(name, 'cannot open', () => openSync(path, 'r'));
-  const byteLength = fstatSync(descriptor).size;
+  const { dev, ino, size, mtimeNs } = fstatSync(descriptor, { bigint: true });
+  const byteLength = Number(size);
   return {
     name,
     byteLength,
+    identity: `${dev} ${ino} ${size} ${mtimeNs}`,
     readInto(target, position) {
       for (let done = 0; done < target.length; ) {
         const read = attempt(name, 'cannot read', () =>

@@ -3,7 +3,7 @@ import { brotliDecompressSync, gzipSync, unzipSync } from 'node:zlib';
 import { InputError } from '../../errors.ts';
 import { lz4Block, lz4Frame, lz4Hadoop } from './lz4.ts';
 import { loadSnappy, snappyBlock, toSnappy } from './snappy.ts';
-import { loadZstdDecoder, zstdBlock } from './zstd-decoder.ts';
+import { loadZstdDecoder, zstdBlock, zstdBlockInPlace } from './zstd-decoder.ts';
 import { loadZstdEncoder, toZstd } from './zstd-encoder.ts';
 
 export type BlockCodec = 'snappy' | 'gzip' | 'zstd' | 'brotli' | 'lz4' | 'lz4_raw' | 'lz4_frame';
@@ -25,8 +25,20 @@ export async function prepareBlockCodecs(
 
 /** @throws InputError where the bytes are corrupt or do not have exactly that length */
 export function decompressBlock(codec: BlockCodec, bytes: Uint8Array, uncompressedLength: number): Uint8Array {
+  return decompressed(DECOMPRESS[codec], codec, bytes, uncompressedLength);
+}
+
+/** The same, of which the bytes are valid until the next block: for who is done with one before the next. */
+export function decompressBlockInPlace(codec: BlockCodec, bytes: Uint8Array, uncompressedLength: number): Uint8Array {
+  const run = codec === 'zstd' ? zstdBlockInPlace : DECOMPRESS[codec];
+  return decompressed(run, codec, bytes, uncompressedLength);
+}
+
+type Decompress = (bytes: Uint8Array, length: number) => Uint8Array;
+
+function decompressed(run: Decompress, codec: BlockCodec, bytes: Uint8Array, uncompressedLength: number): Uint8Array {
   refuseImpossible(codec, bytes.length, uncompressedLength);
-  const plain = DECOMPRESS[codec](bytes, uncompressedLength);
+  const plain = run(bytes, uncompressedLength);
   if (plain.length === uncompressedLength) return plain;
   throw wrongLength(codec, `${plain.length}`, uncompressedLength);
 }
@@ -36,7 +48,7 @@ export function compressBlock(codec: 'snappy' | 'gzip' | 'zstd', bytes: Uint8Arr
   return codec === 'snappy' ? toSnappy(bytes) : toZstd(bytes);
 }
 
-const DECOMPRESS: Readonly<Record<BlockCodec, (bytes: Uint8Array, length: number) => Uint8Array>> = {
+const DECOMPRESS: Readonly<Record<BlockCodec, Decompress>> = {
   // Writers of Parquet have put zlib streams under the name of gzip too.
   gzip: (bytes, length) => inflate('gzip', unzipSync, bytes, length),
   brotli: (bytes, length) => inflate('brotli', brotliDecompressSync, bytes, length),

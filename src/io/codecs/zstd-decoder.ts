@@ -49,6 +49,11 @@ let blockDecoder: Exports | null = null;
 
 /** @throws InputError where the bytes are corrupt or become more than that length; they may become less */
 export function zstdBlock(bytes: Uint8Array, length: number): Uint8Array {
+  return zstdBlockInPlace(bytes, length).slice();
+}
+
+/** The same, of which the bytes are valid until the next block. */
+export function zstdBlockInPlace(bytes: Uint8Array, length: number): Uint8Array {
   blockDecoder ??= instantiate();
   const zstd = blockDecoder;
   // One that failed in the middle is not used again.
@@ -57,7 +62,8 @@ export function zstdBlock(bytes: Uint8Array, length: number): Uint8Array {
   heap(zstd, source, bytes.length).set(bytes);
   const written = zstd.ZSTD_decompress(target, length, source, bytes.length) >>> 0;
   if (written > FIRST_ERROR) throw new InputError(`a zstd block is corrupt: ${describe(errorOf(written), length)}`);
-  const plain = heap(zstd, target, written).slice();
+  // What has been given back stays as it is until something is asked for.
+  const plain = heap(zstd, target, written);
   zstd.free(target);
   zstd.free(source);
   if (zstd.memory.buffer.byteLength <= LARGEST_KEPT) blockDecoder = zstd;

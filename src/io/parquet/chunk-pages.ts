@@ -1,7 +1,7 @@
 /** The pages of one column chunk, read in pieces, checked and decompressed one by one. */
 import { crc32 } from 'node:zlib';
 import { InputError } from '../../errors.ts';
-import { decompressBlock } from '../codecs/block.ts';
+import { decompressBlockInPlace } from '../codecs/block.ts';
 import type { RandomAccessFile } from '../random-access.ts';
 import type { ColumnChunk } from './metadata.ts';
 import { type PageHeader, readPageHeader } from './page-header.ts';
@@ -181,7 +181,7 @@ export class ChunkPages {
       return stored;
     }
     try {
-      return decompressBlock(codec, stored, plainLength);
+      return decompressBlockInPlace(codec, stored, plainLength);
     } catch (error) {
       if (error instanceof InputError) throw new InputError(`${place}: ${error.message}`, { cause: error });
       throw error;

@@ -1,11 +1,11 @@
 /** Reads one column of a row group in which every row has one value or none. */
 import { InputError } from '../../errors.ts';
 import type { Vector } from '../vectors.ts';
-import { allocate } from './allocate.ts';
 import type { ChunkPages, DataPage } from './chunk-pages.ts';
 import { visitLevels } from './levels.ts';
 import type { RowGroup } from './metadata.ts';
 import type { SchemaLeaf } from './schema.ts';
+import type { Scratch } from './scratch.ts';
 import { makeSink } from './value-sinks.ts';
 
 /** The whole column, one entry a row. `name` is the column in messages. */
@@ -14,8 +14,9 @@ export function readFlatColumn(
   leaf: SchemaLeaf,
   { rowCount, firstRow }: RowGroup,
   name: string,
+  scratch: Scratch,
 ): Vector {
-  const sink = makeSink(leaf, rowCount, name);
+  const sink = makeSink(leaf, rowCount, name, scratch);
   let presence: Uint8Array | null = null;
   let row = 0;
   for (let page = pages.next(); page !== null; page = pages.next()) {
@@ -27,7 +28,7 @@ export function readFlatColumn(
     if (page.repetition !== null) checkSingleEntries(page, leaf, firstRow + row, name);
     if (count > rowCount - row)
       throw new InputError(`${page.place}: has more rows than the ${rowCount} of its row group`);
-    const present = readPresence(page, leaf, presence, row, { rowCount, firstRow }, name);
+    const present = readPresence(page, leaf, presence, row, { rowCount, firstRow }, name, scratch);
     presence = present.presence;
     sink.decode(page, row, present.count);
     if (present.count < count && presence !== null) sink.spread(presence, row, count, present.count);
@@ -45,13 +46,14 @@ function readPresence(
   row: number,
   { rowCount, firstRow }: Pick<RowGroup, 'rowCount' | 'firstRow'>,
   name: string,
+  scratch: Scratch,
 ): { presence: Uint8Array | null; count: number } {
   const { maxDefinition, elementDefinition } = leaf;
   const { definition, entryCount, place } = page;
   let presence = before;
   let count = entryCount;
   const absentFrom = () => {
-    presence ??= allocate(rowCount, (length) => new Uint8Array(length)).fill(1);
+    presence ??= new Uint8Array(scratch.take(rowCount, 1)).fill(1);
     return presence;
   };
   const checkEmpty = (level: number, from: number) => {

@@ -4,16 +4,22 @@
  */
 import { InputError } from '../../errors.ts';
 import type { MaskVector, Vector } from '../vectors.ts';
-import { allocate } from './allocate.ts';
-import { Bitmap } from './bitmap.ts';
+import type { Bitmap } from './bitmap.ts';
 import type { ChunkPages, DataPage } from './chunk-pages.ts';
 import { findMissing, type MissingRuns } from './levels.ts';
 import { MaskValues } from './mask-values.ts';
 import { RowStarts } from './row-starts.ts';
 import type { SchemaLeaf } from './schema.ts';
+import type { Scratch } from './scratch.ts';
 
-export function readMaskColumn(pages: ChunkPages, leaf: SchemaLeaf, rowCount: number, name: string): Vector {
-  const counter = new MaskCounter(leaf, rowCount, name);
+export function readMaskColumn(
+  pages: ChunkPages,
+  leaf: SchemaLeaf,
+  rowCount: number,
+  name: string,
+  scratch: Scratch,
+): Vector {
+  const counter = new MaskCounter(leaf, rowCount, name, scratch);
   const values = new MaskValues(leaf);
   for (let page = pages.next(); page !== null; page = pages.next()) {
     if (page.isDictionary) values.setDictionary(page);
@@ -28,21 +34,24 @@ class MaskCounter {
   readonly #name: string;
   readonly #ones: Uint32Array;
   readonly #lengths: Uint32Array;
+  readonly #scratch: Scratch;
   readonly #starts: RowStarts;
   /** Of the page: the values. */
-  readonly #bits = new Bitmap();
+  readonly #bits: Bitmap;
   #present: Uint8Array | null = null;
   #invalid: MaskVector['invalid'] = null;
   /** The row that entries go to, which may go on in the next page; -1 before the first. */
   #row = -1;
 
-  constructor(leaf: SchemaLeaf, rowCount: number, name: string) {
+  constructor(leaf: SchemaLeaf, rowCount: number, name: string, scratch: Scratch) {
     this.#leaf = leaf;
     this.#rowCount = rowCount;
     this.#name = name;
-    this.#ones = allocate(rowCount, (length) => new Uint32Array(length));
-    this.#lengths = allocate(rowCount, (length) => new Uint32Array(length));
-    this.#starts = new RowStarts(rowCount);
+    this.#ones = new Uint32Array(scratch.take(rowCount, 4));
+    this.#lengths = new Uint32Array(scratch.take(rowCount, 4));
+    this.#scratch = scratch;
+    this.#starts = new RowStarts(rowCount, scratch.positions);
+    this.#bits = scratch.bits;
   }
 
   addPage(page: DataPage, values: MaskValues): void {
@@ -75,6 +84,7 @@ class MaskCounter {
   }
 
   finish(): MaskVector {
+    this.#scratch.positions = this.#starts.positions;
     if (this.#row + 1 !== this.#rowCount) {
       throw new InputError(`${this.#name}: has ${this.#row + 1} rows, but its row group has ${this.#rowCount}`);
     }

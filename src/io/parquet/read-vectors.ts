@@ -7,24 +7,35 @@ import { readFlatColumn } from './flat-column.ts';
 import { readMaskColumn } from './mask-column.ts';
 import type { ParquetFile } from './metadata.ts';
 import type { SchemaLeaf } from './schema.ts';
+import { Scratch } from './scratch.ts';
 
 /** Vectors are made for a whole row group. */
 const MOST_ROWS = 2 ** 28;
 /** Entries of one list column in a row group; the time of a read is bounded by it. */
 const MOST_ENTRIES = 2 ** 36;
 
-/** One vector for each request, of all rows of the row group. prepareBlockCodecs(parquet.codecs) comes first. */
+/**
+ * One vector for each request, of all rows of the row group. prepareBlockCodecs(parquet.codecs) comes first.
+ * @param scratch of which the vectors are made, so that they are valid until it is recycled
+ */
 export function readVectors(
   file: RandomAccessFile,
   parquet: ParquetFile,
   rowGroupIndex: number,
   requests: readonly VectorRequest[],
+  scratch: Scratch = new Scratch(),
 ): Vector[] {
   const window = new ReadWindow(file);
-  return requests.map((request) => readVector(window, parquet, rowGroupIndex, request));
+  return requests.map((request) => readVector(window, scratch, parquet, rowGroupIndex, request));
 }
 
-function readVector(window: ReadWindow, parquet: ParquetFile, rowGroupIndex: number, request: VectorRequest): Vector {
+function readVector(
+  window: ReadWindow,
+  scratch: Scratch,
+  parquet: ParquetFile,
+  rowGroupIndex: number,
+  request: VectorRequest,
+): Vector {
   const rowGroup = parquet.rowGroups[rowGroupIndex];
   const { rowCount, chunks } = rowGroup;
   const index = findLeaf(parquet, request.path);
@@ -42,8 +53,8 @@ function readVector(window: ReadWindow, parquet: ParquetFile, rowGroupIndex: num
   }
   const pages = new ChunkPages(window, chunk, leaf, place);
   return request.as === 'mask'
-    ? readMaskColumn(pages, leaf, rowCount, place)
-    : readFlatColumn(pages, leaf, rowGroup, place);
+    ? readMaskColumn(pages, leaf, rowCount, place, scratch)
+    : readFlatColumn(pages, leaf, rowGroup, place, scratch);
 }
 
 /** The index of the leaf at a path. @throws InputError that lists the columns where there is none */

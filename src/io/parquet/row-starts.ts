@@ -5,13 +5,17 @@ import { HybridRuns } from './hybrid-runs.ts';
 
 /** Positions of one page's row starts; the array is kept for the next page. */
 export class RowStarts {
-  positions = new Uint32Array(1024);
+  positions: Uint32Array;
   count = 0;
   readonly #limit: number;
 
-  /** @param limit rows that there are: more starts in one page are refused before they are stored */
-  constructor(limit: number) {
+  /**
+   * @param limit rows that there are: more starts in one page are refused before they are stored
+   * @param positions an array that may be used, until it is too small
+   */
+  constructor(limit: number, positions: Uint32Array = new Uint32Array(1024)) {
     this.#limit = limit;
+    this.positions = positions;
   }
 
   /** Replaces the positions by those of a page with `entryCount` entries. */

@@ -1,12 +1,13 @@
 /** Where the values of flat columns are put, by physical type and meaning. */
 import { InputError } from '../../errors.ts';
 import type { Presence, Vector } from '../vectors.ts';
-import { allocate } from './allocate.ts';
 import { decodeBooleans } from './boolean-values.ts';
 import type { DataPage, DictionaryPage } from './chunk-pages.ts';
 import { type ByteWidth, decodeFixed, decodeFixedDictionary, type FixedDictionary, wordsOf } from './fixed-values.ts';
 import type { SchemaLeaf } from './schema.ts';
+import type { Scratch } from './scratch.ts';
 import { TextStore } from './text-values.ts';
+
 /** Takes the present values of pages, close together, and moves them apart where some are absent. */
 export interface ValueSink {
   setDictionary(page: DictionaryPage): void;
@@ -17,25 +18,24 @@ export interface ValueSink {
 }
 
 /** The sink for a column that `checkReadable` lets pass. */
-export function makeSink(leaf: SchemaLeaf, rowCount: number, name: string): ValueSink {
+export function makeSink(leaf: SchemaLeaf, rowCount: number, name: string, scratch: Scratch): ValueSink {
   const { physicalType, annotation, typeLength } = leaf.element;
-  const words = (length: number) => allocate(length, (n) => new Int32Array(n));
+  const words = (bytes: 4 | 8) => new Int32Array(scratch.take(rowCount, bytes));
   if (annotation === 'null') return new NullSink(name);
-  if (physicalType === 'boolean') return new BooleanSink(rowCount);
-  if (physicalType === 'byte_array') return new TextSink(rowCount, name);
-  if (physicalType === 'double')
-    return new WordSink(words(2 * rowCount), 8, (w, present) => numbers(asFloat64(w), present));
-  if (physicalType === 'float') return new NarrowFloatSink(rowCount, 4, float32Of);
-  if (annotation === 'float16' && typeLength === 2) return new NarrowFloatSink(rowCount, 2, float16Of);
+  if (physicalType === 'boolean') return new BooleanSink(rowCount, scratch);
+  if (physicalType === 'byte_array') return new TextSink(rowCount, name, scratch);
+  if (physicalType === 'double') return new WordSink(words(8), 8, (w, present) => numbers(asFloat64(w), present));
+  if (physicalType === 'float') return new NarrowFloatSink(rowCount, scratch, 4, float32Of);
+  if (annotation === 'float16' && typeLength === 2) return new NarrowFloatSink(rowCount, scratch, 2, float16Of);
   const isUnsigned = annotation?.startsWith('u') ?? false;
   if (physicalType === 'int32') {
-    return new WordSink(words(rowCount), 4, (w, present) => ({
+    return new WordSink(words(4), 4, (w, present) => ({
       kind: 'integers',
       values: isUnsigned ? new Uint32Array(w.buffer) : w,
       present,
     }));
   }
-  return new WordSink(words(2 * rowCount), 8, (w, present) => ({
+  return new WordSink(words(8), 8, (w, present) => ({
     kind: 'integers',
     values: isUnsigned ? new BigUint64Array(w.buffer) : new BigInt64Array(w.buffer),
     present,
@@ -93,10 +93,11 @@ class NarrowFloatSink implements ValueSink {
 
   constructor(
     rowCount: number,
+    scratch: Scratch,
     width: 2 | 4,
     widen: (words: Int32Array<ArrayBuffer>, target: Float64Array, at: number) => void,
   ) {
-    this.#values = allocate(rowCount, (length) => new Float64Array(length));
+    this.#values = new Float64Array(scratch.take(rowCount, 8));
     this.#width = width;
     this.#widen = widen;
   }
@@ -141,8 +142,8 @@ function float16Of(words: Int32Array<ArrayBuffer>, target: Float64Array, at: num
 class BooleanSink implements ValueSink {
   readonly #values: Uint8Array;
 
-  constructor(rowCount: number) {
-    this.#values = allocate(rowCount, (length) => new Uint8Array(length));
+  constructor(rowCount: number, scratch: Scratch) {
+    this.#values = new Uint8Array(scratch.take(rowCount, 1));
   }
 
   setDictionary(page: DictionaryPage): void {
@@ -166,8 +167,8 @@ class TextSink implements ValueSink {
   readonly #codes: Int32Array<ArrayBuffer>;
   readonly #store: TextStore;
 
-  constructor(rowCount: number, name: string) {
-    this.#codes = allocate(rowCount, (length) => new Int32Array(length));
+  constructor(rowCount: number, name: string, scratch: Scratch) {
+    this.#codes = new Int32Array(scratch.take(rowCount, 4));
     this.#store = new TextStore(name);
   }
 
