@@ -4,6 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memoryFolder } from './place.ts';
+import { writeTorchFile } from './torch-file.ts';
 
 const CLI = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const RIVALS = fileURLToPath(new URL('./rivals.js', import.meta.url));
@@ -52,6 +53,13 @@ function compare(name: string, ours: readonly string[], rival: readonly string[]
   process.stdout.write(`| ${name} | ${cells.join(' | ')} |\n`);
 }
 
+/** Of what no package here reads as well. */
+function rate(name: string, byteLength: number, ours: readonly string[]): void {
+  const { seconds, megabytes } = measure(CLI, ['normalize', '--backend', 'cpu', ...ours]);
+  const perSecond = `${(byteLength / seconds / 1e6).toFixed(0)} MB/s`;
+  process.stdout.write(`| ${name} | ${seconds.toFixed(2)} s, ${perSecond} | | | ${megabytes.toFixed(0)} MB | |\n`);
+}
+
 const rows = Number(process.argv[2] ?? 5_000_000);
 const folder = mkdtempSync(join(memoryFolder(), 'rollnorm-files-'));
 try {
@@ -70,6 +78,10 @@ try {
   const lines = file('long.jsonl');
   makeLines(lines, Math.ceil(rows / 250));
   compare('JSONL, 55 KB lines', [lines, '-o', file('ours.jsonl')], ['parse', lines, file('theirs.jsonl')]);
+  for (const path of [lines, file('ours.jsonl'), file('theirs.jsonl')]) rmSync(path, { force: true });
+  const dump = file('dump.pt');
+  const byteLength = writeTorchFile(dump, Math.ceil(rows / 500));
+  rate('torch .pt, 31 KB samples', byteLength, [dump, '-o', file('ours.jsonl')]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,6 +1,7 @@
 /** What users would reach for instead: a SQL engine over Parquet, and JSON.parse over lines. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { advantagesQuery } from './rivals-sql.ts';
 
 const [job, ...args] = process.argv.slice(2);
 if (job === 'parse') await parseLines(args[0], args[1]);
@@ -54,18 +55,12 @@ function makeRows(output: string, tokens: string, rows: number): string {
     TO '${output}' (FORMAT parquet, COMPRESSION zstd)`;
 }
 
-/** grpo over the reward of each rollout's row with most tokens. */
 function normalize(input: string, output: string, tokens: string, columns: string): string {
   const count = tokens === 'mask' ? 'list_sum(loss_mask)' : 'response_length';
   const wanted =
     columns === 'only'
       ? `'${input}' AS file, row, group_index, rollout_id, index, reward AS raw_reward, advantage`
       : '* EXCLUDE (row, tokens, w, m, s, n), reward AS raw_reward';
-  return `COPY (
-    WITH r AS (SELECT *, row_number() OVER () AS row, ${count} AS tokens FROM read_parquet('${input}')),
-      w AS (SELECT group_index, rollout_id, arg_max(reward, tokens) AS w FROM r GROUP BY ALL),
-      g AS (SELECT group_index, avg(w) AS m, stddev_samp(w) AS s, count(*) AS n FROM w GROUP BY ALL)
-    SELECT ${wanted} FROM (SELECT *, (CASE WHEN n > 1 AND s > 0 THEN (w - m) / (s + 1e-6) ELSE 0 END)::FLOAT AS advantage
-      FROM r JOIN w USING (group_index, rollout_id) JOIN g USING (group_index)))
+  return `COPY (SELECT ${wanted} FROM (${advantagesQuery(`read_parquet('${input}')`, count)}))
     TO '${output}' (FORMAT parquet, COMPRESSION ${columns === 'only' ? 'snappy' : 'zstd'})`;
 }

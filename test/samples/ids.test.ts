@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { encodeText, type Id, IdCoder, NO_ID } from '../../src/samples/ids.ts';
+import { encodeText, type Id, IdCoder, NO_ID, newSharedBase } from '../../src/samples/ids.ts';
 import { keyOf } from '../support/oracle.ts';
 
 const codesOf = (...ids: Id[]) => {
@@ -118,6 +118,48 @@ describe('codes agree with a Map', () => {
     const ids = Array.from({ length: 200 }, (_, i) => `${i % 90}`.padEnd(40_000 + (i % 90) * 400, '.'));
     expect(agreeWithMap(ids)).toBe(true);
   });
+});
+
+describe('a column of integers', () => {
+  const edges = [0n, 2n ** 30n, 2n ** 31n, 2n ** 32n, 2n ** 53n, 2n ** 53n - 2n ** 30n, 2n ** 63n - 4n];
+  const near = edges.flatMap((edge) => [edge, -edge]).map((edge) => fc.bigInt({ min: edge - 3n, max: edge + 3n }));
+  const ids = fc.array(fc.oneof(...near), { maxLength: 50 });
+
+  test.each([
+    ['BigInt64Array', (some: bigint[]) => BigInt64Array.from(some)],
+    ['BigUint64Array', (some: bigint[]) => BigUint64Array.from(some)],
+    ['Int32Array', (some: bigint[]) => Int32Array.from(some, (id) => Number(BigInt.asIntN(32, id)))],
+    ['Uint32Array', (some: bigint[]) => Uint32Array.from(some, (id) => Number(BigInt.asUintN(32, id)))],
+  ] as const)('as %s has the codes of its ids one by one', (_, columnOf) => {
+    fc.assert(
+      fc.property(ids, fc.array(fc.boolean(), { minLength: 50, maxLength: 50 }), (some, absent) => {
+        const column = columnOf(some);
+        const values: (number | bigint)[] = Array.from<number | bigint>(column);
+        const present = Uint8Array.from(some, (_, row) => (absent[row] ? 0 : 1));
+        const coder = new IdCoder();
+        const oneByOne = new IdCoder();
+        const expected = values.map((id, row) => (absent[row] ? NO_ID : oneByOne.codeOfInteger(id)));
+        expect([...coder.codesOfIntegers(column, present)]).toEqual(expected);
+        expect([...coder.codesOfIntegers(column)]).toEqual(values.map((id) => coder.codeOfInteger(id)));
+        for (const [row, code] of coder.codesOfIntegers(column).entries())
+          expect(coder.describe(code)).toBe(String(column[row]));
+      }),
+    );
+  });
+});
+
+test('coders that share a base need no translation of integers near it', () => {
+  const base = newSharedBase(null);
+  const [one, other, whole] = [new IdCoder(base), new IdCoder(base), new IdCoder()];
+  const codes = [one.codesOfIntegers(Int32Array.of(5, 6)), other.codesOfIntegers(Int32Array.of(900, 5))];
+  expect([...codes[1]]).toEqual([codes[0][0] + 895, codes[0][0]]);
+  const before = codes.map((some) => [...some]);
+  whole.translate(codes[0], one.snapshot());
+  whole.translate(codes[1], other.snapshot());
+  expect(codes.map((some) => [...some])).toEqual(before);
+  const far = new IdCoder(newSharedBase(whole.base)).codesOfIntegers(BigInt64Array.of(2n ** 40n, 5n));
+  expect(far[1]).toBe(codes[0][0]);
+  expect(far[0]).not.toBe(far[1]);
 });
 
 describe('describe', () => {

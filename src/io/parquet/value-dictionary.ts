@@ -2,8 +2,10 @@
 
 /** A page of 32,768 entries keeps indices at two bytes. */
 const MOST_ENTRIES = 1 << 15;
-/** After so many values, a column that mostly does not repeat is given up. */
+/** After so many values, a column is given up of which too large a part has been new. */
 const TRIAL = 1 << 14;
+/** Indices of up to 15 bits save little of four bytes, more of eight. */
+const MOST_AFTER_TRIAL = { 1: (TRIAL * 3) / 8, 2: (TRIAL * 3) / 4 } as const;
 
 export interface ValueDictionary {
   /** The distinct values, in the order in which they came. */
@@ -22,6 +24,7 @@ export function findDictionary(words: Int32Array, wordsPerValue: 1 | 2, count: n
   const indices = new Int32Array(count);
   let entryCount = 0;
   for (let i = 0; i < count; i++) {
+    if (i === TRIAL && entryCount > MOST_AFTER_TRIAL[wordsPerValue]) return null;
     const low = words[i * wordsPerValue];
     const high = wordsPerValue === 2 ? words[2 * i + 1] : 0;
     let slot = hash(low, high) & (slotCount - 1);
@@ -31,7 +34,7 @@ export function findDictionary(words: Int32Array, wordsPerValue: 1 | 2, count: n
       entry = slots[slot];
     }
     if (entry < 0) {
-      if (entryCount === MOST_ENTRIES || (i === TRIAL && entryCount > TRIAL / 2)) return null;
+      if (entryCount === MOST_ENTRIES) return null;
       entry = entryCount++;
       slots[slot] = entry;
       entries[entry * wordsPerValue] = low;
