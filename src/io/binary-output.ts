@@ -172,7 +172,10 @@ const UINT64_MAX = 2n ** 64n - 1n;
 
 /** 64-bit integers where all ids fit, else text. */
 function idColumn(name: string, codes: Uint32Array, coder: IdCoder): FlatColumn {
-  const present = Uint8Array.from(codes, (code) => (code === NO_ID ? 0 : 1));
+  const present = new Uint8Array(codes.length);
+  for (let row = 0; row < codes.length; row++) present[row] = codes[row] === NO_ID ? 0 : 1;
+  const near = coder.integersOf(codes);
+  if (near) return { name, kind: 'int64', nullable: true, values: { kind: 'int64', values: near, present } };
   const entries = new Map<number, number>();
   const entryOf = new Uint32Array(codes.length);
   for (let row = 0; row < codes.length; row++) {

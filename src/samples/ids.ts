@@ -55,51 +55,67 @@ export class IdCoder {
     return this.#intern(INTEGER, encodeText((value + 0).toString()));
   }
 
-  /** Codes of integers; NO_ID where `present` is 0. 64-bit ones go by their halves: a bigint a row would be an allocation a row. */
+  /** Codes of integers; NO_ID where `present`"); b=s.index("  /** Code of a string given as")
+s=s[:a]+'''  /** Codes of integers; NO_ID where `present` is 0. 64-bit ones go by their halves: a bigint a row would be an allocation a row. */
   codesOfIntegers(
     column: Int32Array | Uint32Array | BigInt64Array | BigUint64Array,
     present: Uint8Array | null = null,
   ): Uint32Array {
     const codes = new Uint32Array(column.length);
-    const isWide = column instanceof BigInt64Array || column instanceof BigUint64Array;
-    const words = isWide ? new Uint32Array(column.buffer, column.byteOffset, column.length * 2) : column;
-    const perValue = isWide ? 2 : 1;
-    const isSigned = column instanceof BigInt64Array;
-    let range = this.#offsetRange();
-    let lastLow = 0;
-    let lastHigh = 0;
-    let lastCode = NO_ID;
-    for (let row = 0; row < codes.length; row++) {
-      if (present !== null && present[row] === 0) {
-        codes[row] = NO_ID;
-        continue;
-      }
-      const low = words[row * perValue];
-      const high = isWide ? words[2 * row + 1] : 0;
-      const value = (isSigned ? high | 0 : high) * TWO_32 + low;
-      // Past 2^53 the value is rounded, but then it is far outside of the range, and its equals need not be equal.
-      const offset = value - range.base;
-      if (offset >= range.from && offset < range.to) {
-        codes[row] = offset;
-        continue;
-      }
-      if (lastCode === NO_ID || low !== lastLow || high !== lastHigh) {
-        lastCode = this.codeOfInteger(Number.isSafeInteger(value) ? value : column[row]);
-        range = this.#offsetRange();
-        lastLow = low;
-        lastHigh = high;
-      }
-      codes[row] = lastCode;
-    }
+    if (column instanceof Int32Array || column instanceof Uint32Array) this.#codeNarrow(column, present, codes);
+    else this.#codeWide(column, present, codes);
+    if (present !== null) for (let row = 0; row < codes.length; row++) if (present[row] === 0) codes[row] = NO_ID;
     return codes;
   }
 
-  /** Offsets that are codes, from the base on; none while there is no base. */
-  #offsetRange(): { base: number; from: number; to: number } {
+  #codeNarrow(column: Int32Array | Uint32Array, present: Uint8Array | null, codes: Uint32Array): void {
+    let last = Number.NaN;
+    let lastCode = NO_ID;
+    for (let row = 0; row < codes.length; row++) {
+      if (present !== null && present[row] === 0) continue;
+      const value = column[row];
+      if (value !== last) lastCode = this.codeOfInteger(value);
+      codes[row] = lastCode;
+      last = value;
+    }
+  }
+
+  /**
+   * Offsets are taken modulo 2^32: of the integers with the same low half, the one in the range of offsets is the one
+   * whose high half is the base's, or the next where the low half has passed the base's.
+   */
+  #codeWide(column: BigInt64Array | BigUint64Array, present: Uint8Array | null, codes: Uint32Array): void {
+    const halves = new Int32Array(column.buffer, column.byteOffset, column.length * 2);
+    const isSigned = column instanceof BigInt64Array;
+    let range = this.#offsetRange(isSigned);
+    let lastRow = -1;
+    for (let row = 0; row < codes.length; row++) {
+      const low = halves[2 * row];
+      const high = halves[2 * row + 1];
+      const offset = (low - range.low) >>> 0;
+      const carry = low >>> 0 < range.low >>> 0 ? 1 : 0;
+      if (high === ((range.high + carry) | 0) && offset >= range.from && offset < range.to) {
+        codes[row] = offset;
+        continue;
+      }
+      if (present !== null && present[row] === 0) continue;
+      if (lastRow < 0 || low !== halves[2 * lastRow] || high !== halves[2 * lastRow + 1]) {
+        const value = (isSigned ? high : high >>> 0) * TWO_32 + (low >>> 0);
+        codes[row] = this.codeOfInteger(Number.isSafeInteger(value) ? value : column[row]);
+        range = this.#offsetRange(isSigned);
+      } else codes[row] = codes[lastRow];
+      lastRow = row;
+    }
+  }
+
+  /** Halves of the base, and the offsets from it that are codes; none while there is no base. */
+  #offsetRange(isSigned: boolean): { low: number; high: number; from: number; to: number } {
     const base = this.#base;
-    if (base === null) return { base: 0, from: 0, to: 0 };
-    const from = Math.max(0, -LARGEST_BASED - base);
-    return { base, from, to: Math.min(FIRST_DICTIONARY_CODE, LARGEST_BASED - base + 1) };
+    if (base === null) return { low: 0, high: 0, from: 0, to: 0 };
+    // Of unsigned integers none is below zero: what would be has a high half that means another.
+    const from = Math.max(0, (isSigned ? -LARGEST_BASED : 0) - base);
+    const to = Math.min(FIRST_DICTIONARY_CODE, LARGEST_BASED - base + 1);
+    return { low: base | 0, high: Math.floor(base / TWO_32) | 0, from, to };
   }
 
   /** Code of a string given as the bytes [start, end) of its UTF-8 form. */
@@ -131,6 +147,22 @@ export class IdCoder {
     if (code === NO_ID) return undefined;
     const { kind, bytes } = this.#entries.read(code - FIRST_DICTIONARY_CODE);
     return kind === INTEGER ? BigInt(decodeText(bytes)) : undefined;
+  }
+
+  /** The integers of codes that are offsets, 0 for NO_ID; null where any is not. */
+  integersOf(codes: Uint32Array): BigInt64Array | null {
+    const values = new BigInt64Array(codes.length);
+    const halves = new Uint32Array(values.buffer);
+    const base = this.#base ?? 0;
+    for (let row = 0; row < codes.length; row++) {
+      const code = codes[row];
+      if (code === NO_ID) continue;
+      if (code >= FIRST_DICTIONARY_CODE) return null;
+      const value = base + code;
+      halves[2 * row] = value;
+      halves[2 * row + 1] = Math.floor(value / TWO_32);
+    }
+    return values;
   }
 
   /** The id as plain text: digits, the string itself, or the JSON of a list. */

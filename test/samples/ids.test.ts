@@ -141,8 +141,10 @@ describe('a column of integers', () => {
         const expected = values.map((id, row) => (absent[row] ? NO_ID : oneByOne.codeOfInteger(id)));
         expect([...coder.codesOfIntegers(column, present)]).toEqual(expected);
         expect([...coder.codesOfIntegers(column)]).toEqual(values.map((id) => coder.codeOfInteger(id)));
-        for (const [row, code] of coder.codesOfIntegers(column).entries())
-          expect(coder.describe(code)).toBe(String(column[row]));
+        const codes = coder.codesOfIntegers(column);
+        expect(Array.from(codes, (code) => coder.describe(code))).toEqual(values.map(String));
+        const integers = coder.integersOf(codes);
+        if (integers) expect([...integers]).toEqual(values.map(BigInt));
       }),
     );
   });
