@@ -85,7 +85,7 @@ export class Engine {
     if (prepared.key !== planKey(options))
       throw new UsageError('the batch was prepared by options that group it in another way');
     const started = performance.now();
-    const { columns, survey } = adjustBatch(prepared, settings);
+    const { columns, rawRewards, survey } = adjustBatch(prepared, settings);
     const { plan } = prepared;
     const work: Work = { columns, plan, estimator: settings.estimator, policies: settings.policies, detailed };
     const advantages = outputFor(options.output, columns.rowCount);
@@ -93,7 +93,7 @@ export class Engine {
     requireFinite(work, outcome, advantages);
     const seconds = { plan: prepared.seconds, compute: (performance.now() - started) / 1000 };
     const report = buildReport({ work, settings, options, outcome, survey, use, seconds });
-    return { advantages, rawRewards: prepared.columns.rewards, report, details: outcome.details };
+    return { advantages, rawRewards, report, details: outcome.details };
   }
 
   /** Gives the device back. Calls under way end first. */

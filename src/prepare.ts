@@ -40,7 +40,7 @@ export function planKey(options: NormalizeOptions): string {
 export function adjustBatch(
   { columns, plan }: PreparedBatch,
   settings: Settings,
-): { columns: SampleColumns; survey: SiblingSurvey } {
+): { columns: SampleColumns; rawRewards: Float64Array; survey: SiblingSurvey } {
   refuseMissing(columns, settings, false);
   requireInputs(columns, settings.estimator);
   const adjusted = adjustRewards(columns, settings.estimator);
@@ -48,7 +48,9 @@ export function adjustBatch(
     const own = settings.estimator.perReward && adjusted.rewardParts ? adjusted.rewardParts : [adjusted.rewards];
     for (const rewards of own) requireSharedRewards(plan, { ...adjusted, rewards });
   }
-  return { columns: adjusted, survey: surveySiblings(plan, adjusted) };
+  // A row's own reward is what it is before it is bounded.
+  const { rewards: rawRewards } = adjustRewards(columns, { ...settings.estimator, clipReward: null });
+  return { columns: adjusted, rawRewards, survey: surveySiblings(plan, adjusted) };
 }
 
 function refuseMissing(columns: SampleColumns, { policies }: Settings, requireIdentity: boolean): void {

@@ -9,7 +9,15 @@ import { openOutput } from '../io/output.ts';
 import { TaskPool } from '../io/task-pool.ts';
 import { checkOptions } from '../options.ts';
 import { addBackendFlags, type BackendFlags, engineOptions } from './flags/backend.ts';
-import { addInputFlags, bytesOfFiles, type InputFlags, inputLayout, joinedFile, threadsFor } from './flags/input.ts';
+import {
+  addInputFlags,
+  bytesOfFiles,
+  type InputFlags,
+  inputLayout,
+  joinedFile,
+  threadsFor,
+  withRewardWeights,
+} from './flags/input.ts';
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { expandInputs, formatOfName, OUTPUT_FORMATS, type OutputFormat, outputsInFolder } from './normalize/files.ts';
 import { type BatchFile, type RunSettings, runBatch } from './normalize/run.ts';
@@ -83,7 +91,7 @@ Examples:
 `;
 
 async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
-  const options = ruleOptions(flags);
+  const options = withRewardWeights(ruleOptions(flags), flags);
   const fields = outputFields(flags);
   const { perReward } = checkOptions(options).estimator;
   const { files, passedOver, hasFolder } = expandInputs(

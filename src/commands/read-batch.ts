@@ -2,7 +2,7 @@
 import { InputError } from '../errors.ts';
 import { type Input, openInput } from '../io/input.ts';
 import type { ReadOptions } from '../io/jsonl/record-reader.ts';
-import type { Layout } from '../io/layouts/layout.ts';
+import { type Layout, nameOfNumber, numberSources } from '../io/layouts/layout.ts';
 import { type InputRows, readInput } from '../io/read-input.ts';
 import type { TaskPool } from '../io/task-pool.ts';
 import { type AssembledBatch, Assembler } from '../samples/assembler.ts';
@@ -55,8 +55,15 @@ export async function readBatch(
 }
 
 function newAssembler(layout: Layout, namesFiles: boolean, keyIds?: Assembler['keyIds']): Assembler {
-  const rewardKey = layout.reward?.key;
-  return new Assembler(new Places(namesFiles), { rewardKey, groupSize: layout.groupSize }, keyIds);
+  const { reward, rewardParts, groupSize } = layout;
+  const summed = reward?.isSum && !rewardParts ? reward.columns.map(({ column }) => column.text) : [];
+  const options = {
+    rewardKey: rewardParts ? undefined : reward?.key,
+    groupSize,
+    metNames: [...summed, ...numberSources(layout).map(nameOfNumber)],
+    rewardParts: rewardParts?.map(nameOfNumber),
+  };
+  return new Assembler(new Places(namesFiles), options, keyIds);
 }
 
 /** @throws InputError that lists the fields where the layout's reward is nowhere */

@@ -114,7 +114,6 @@ export function resolveEstimator(options: EstimatorOptions, base: Rule | null = 
       ? passThrough(name, options)
       : changed(name, own, options);
   const { rewardWeights = null } = options;
-  if (rewardWeights && !rule.perReward) throw new UsageError(`reward weights are for gdpo, not for ${name}`);
   return { name, ...rule, rewardWeights, clipReward: options.clipReward ?? null, clip: options.clip ?? null };
 }
 

@@ -4,6 +4,7 @@ import type { SampleColumns } from './columns.ts';
 import { IdCoder, NO_ID } from './ids.ts';
 import { JoinedColumn } from './joined-column.ts';
 import type { Places } from './places.ts';
+import { shareMissing } from './rewards.ts';
 import type { ChunkCoders, ChunkFacts, CodedIds, KindSeen, RowChunk } from './row-chunk.ts';
 
 /** Columns beside those that a normalization needs. */
@@ -40,6 +41,10 @@ export interface AssemblerOptions {
   readonly rewardKey?: string | undefined;
   /** Groups are runs of so many rows. */
   readonly groupSize?: number | undefined;
+  /** Names of the columns whose rows `met` counts: those of a weighted sum, then the numbers. */
+  readonly metNames?: readonly string[] | undefined;
+  /** How many of the numbers are rewards; the one after them is the baseline. */
+  readonly rewardParts?: readonly string[] | undefined;
 }
 
 export class Assembler {
@@ -61,6 +66,8 @@ export class Assembler {
   readonly #tokens = new JoinedColumn<Uint32Array>((length) => new Uint32Array(length), 0);
   readonly #flags = new JoinedColumn<Uint8Array>((length) => new Uint8Array(length), 0);
   readonly #recorded = new JoinedColumn<Float64Array>((length) => new Float64Array(length), Number.NaN);
+  readonly #numbers: JoinedColumn<Float64Array>[] = [];
+  readonly #met: number[] = [];
   #expectedRows = 0;
   readonly #idKinds = new Map<string, KindSeen>();
   readonly #rewardKeys = new Set<string>();
@@ -112,13 +119,22 @@ export class Assembler {
     const { recorded } = chunk;
     if (recorded && (!this.#recorded.isEmpty || recorded.some((value) => !Number.isNaN(value))))
       this.#recorded.put(recorded, firstRow, this.#expectedRows);
+    for (const [k, numbers] of chunk.numbers.entries()) {
+      this.#numbers[k] ??= new JoinedColumn((length) => new Float64Array(length), Number.NaN);
+      this.#numbers[k].put(numbers, firstRow, this.#expectedRows);
+    }
     this.rowCount += chunk.rowCount;
   }
 
   /** @throws InputError where the reward's key was never met, or groups of a fixed size do not come out even */
   finish(): AssembledBatch {
     this.#requireKeyMet();
+    this.#requireColumnsMet();
     const { rowCount } = this;
+    const { rewardParts: rewardNames = [] } = this.#options;
+    const numbers = this.#numbers.map((column) => column.take(rowCount)!);
+    const rewardParts = rewardNames.length > 0 ? numbers.slice(0, rewardNames.length) : null;
+    if (rewardParts) shareMissing(rewardParts, rowCount);
     const groupCodes = this.#groupCodes();
     const rolloutCodes = this.#rollouts.take(rowCount);
     const tokens = this.#tokens.take(rowCount) ?? new Uint32Array(0);
@@ -128,6 +144,9 @@ export class Assembler {
       rolloutCodes,
       rewards: this.#rewards.take(rowCount) ?? new Float64Array(0),
       missingReward: this.#missingReward,
+      rewardParts,
+      rewardNames: rewardParts && rewardNames,
+      baselines: numbers[rewardNames.length] ?? null,
       fixedTokens: this.#tokensKnown ? tokens : null,
       lossMasks: null,
       flags: this.#flags.take(rowCount) ?? new Uint8Array(0),
@@ -189,6 +208,7 @@ export class Assembler {
     this.#keyed += facts.keyedRewards;
     this.#fromText += facts.rewardsFromText;
     this.#absent += facts.rewardsAbsent;
+    for (const [i, count] of facts.met.entries()) this.#met[i] = (this.#met[i] ?? 0) + count;
     if (this.#names.length === 0) this.#names = facts.names;
     if (facts.promptGroupSizes) this.#promptGroupSizes = [...(this.#promptGroupSizes ?? []), ...facts.promptGroupSizes];
     for (const key of facts.rewardKeys) this.#rewardKeys.add(key);
@@ -204,6 +224,15 @@ export class Assembler {
       const place = this.places.describe(firstRow + row);
       throw new InputError(`${place}: ${mixedKinds(field, kind, found, before.kind)}`);
     }
+  }
+
+  /** Where a part of the reward is nowhere, its name is wrong. */
+  #requireColumnsMet(): void {
+    const never = this.rowCount > 0 ? this.#met.indexOf(0) : -1;
+    if (never < 0) return;
+    const keys = this.#rewardKeys.size > 0 ? `; keys there are: ${listKeys([...this.#rewardKeys])}` : '';
+    const fields = keys === '' && this.#names.length > 0 ? `; the fields are ${this.#names.join(', ')}` : '';
+    throw new InputError(`no row has ${this.#options.metNames?.[never]}${keys}${fields}`);
   }
 
   #requireKeyMet(): void {

@@ -33,6 +33,8 @@ export interface RowChunk {
   readonly tokens: Uint32Array;
   readonly flags: Uint8Array;
   readonly recorded: Float64Array | null;
+  /** Binary64 of the numbers beside the reward, in the layout's order; NaN where one is missing. */
+  readonly numbers: readonly Float64Array[];
   readonly facts: ChunkFacts;
   /** Record of each row, from 1: row places.rows[i] is of record places.records[i], the rows up to the next entry follow. */
   readonly places: { readonly rows: Uint32Array; readonly records: Float64Array } | null;
@@ -52,6 +54,8 @@ export interface ChunkFacts {
   readonly rewardsFromText: number;
   /** Rows in which the reward's column is not there at all, as against null. */
   readonly rewardsAbsent: number;
+  /** Rows in which each of several reward columns, and then each of the numbers, is there, be it null. */
+  readonly met: readonly number[];
   /** Names met in the first record, for a layout that does not fit. */
   readonly names: readonly string[];
   /** Groups that the file itself states, by their sizes. */
@@ -79,6 +83,7 @@ export interface RowValues {
   removed: boolean;
   status: Status;
   recorded: number;
+  readonly numbers: number[];
 }
 
 export function emptyRow(): RowValues {
@@ -94,6 +99,7 @@ export function emptyRow(): RowValues {
     removed: false,
     status: 'completed',
     recorded: Number.NaN,
+    numbers: [],
   };
 }
 
@@ -107,6 +113,7 @@ export class ChunkBuilder {
   readonly #hasBatches: boolean;
   readonly #hasKeys: boolean;
   readonly #hasRecorded: boolean;
+  #numbers: Float64Array[];
   readonly #recordsHoldRows: boolean;
   #capacity = FIRST_CAPACITY;
   #groups = new Uint32Array(FIRST_CAPACITY);
@@ -126,8 +133,9 @@ export class ChunkBuilder {
   #lastRecord = -1;
 
   /** @param recordsHoldRows several rows may be of one record */
-  constructor(coders: ChunkCoders, hasRecorded: boolean, recordsHoldRows: boolean) {
+  constructor(coders: ChunkCoders, hasRecorded: boolean, recordsHoldRows: boolean, numberCount = 0) {
     this.#coders = coders;
+    this.#numbers = Array.from({ length: numberCount }, () => new Float64Array(0));
     this.#hasIndexes = coders.indexes !== null;
     this.#hasBatches = coders.batches !== null;
     this.#hasKeys = coders.keys !== null;
@@ -149,6 +157,7 @@ export class ChunkBuilder {
     if (this.#hasBatches) this.#batches[at] = row.batch;
     if (this.#hasKeys) this.#keys[at] = row.key;
     if (this.#hasRecorded) this.#recorded[at] = row.recorded;
+    for (let k = 0; k < this.#numbers.length; k++) this.#numbers[k][at] = row.numbers[k];
     this.#notePlace(record);
     this.rowCount = at + 1;
   }
@@ -173,6 +182,7 @@ export class ChunkBuilder {
       tokens: this.#tokens.slice(0, rowCount),
       flags: this.#flags.slice(0, rowCount),
       recorded: this.#hasRecorded ? this.#recorded.slice(0, rowCount) : null,
+      numbers: this.#numbers.map((column) => column.slice(0, rowCount)),
       facts,
       places: { rows: this.#placeRows.view().slice(), records: this.#placeRecords.view().slice() },
     };
@@ -194,6 +204,7 @@ export class ChunkBuilder {
     if (this.#hasBatches) this.#batches = widened(this.#batches, new Uint32Array(capacity));
     if (this.#hasKeys) this.#keys = widened(this.#keys, new Uint32Array(capacity));
     if (this.#hasRecorded) this.#recorded = widened(this.#recorded, new Float64Array(capacity));
+    this.#numbers = this.#numbers.map((column) => widened(column, new Float64Array(capacity)));
   }
 
   /** Only where rows and records stop going hand in hand is anything kept. */
@@ -218,7 +229,13 @@ export function transferablesOf(chunk: RowChunk): ArrayBuffer[] {
   const ids = [chunk.groups, chunk.rollouts, chunk.indexes, chunk.batches, chunk.keys].filter(
     (coded) => coded !== null,
   );
-  const arrays: (ArrayBufferView | null)[] = [chunk.rewards, chunk.tokens, chunk.flags, chunk.recorded];
+  const arrays: (ArrayBufferView | null)[] = [
+    chunk.rewards,
+    chunk.tokens,
+    chunk.flags,
+    chunk.recorded,
+    ...chunk.numbers,
+  ];
   for (const { codes, dictionary } of ids) {
     arrays.push(codes);
     if (dictionary) arrays.push(dictionary.bytes, dictionary.kinds, dictionary.offsets);

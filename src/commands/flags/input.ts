@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../../errors.ts';
 import type { Layout } from '../../io/layouts/layout.ts';
 import { type LayoutRequest, presetNamed, resolveLayout } from '../../io/layouts/resolve-layout.ts';
+import { checkOptions, type NormalizeOptions } from '../../options.ts';
 import { parseKeys, parseMap, parseName, parsePositive, parseWeights } from '../options.ts';
 
 /** As commander gives them. */
@@ -87,6 +88,25 @@ export function joinedFile(flags: InputFlags, rewardsApart: boolean): JoinedFile
   // A miles sample's index is what its columns file calls sample_index.
   const ownKey = key === 'sample_index' && (preset === 'miles' || preset === 'slime') ? 'index' : key;
   return { path: join, layout: resolveLayout({ preset, rewardKeys: rewardKey, key: ownKey, rewardsApart }) };
+}
+
+/**
+ * The weights that the columns of the reward are given with, where they are kept apart.
+ * @throws UsageError where several rewards are needed and are not named, or weights are given twice
+ */
+export function withRewardWeights(
+  options: NormalizeOptions,
+  { rewardColumns, rewardKey = [] }: InputFlags,
+): NormalizeOptions {
+  const { perReward, name } = checkOptions(options).estimator;
+  if (rewardColumns && options.rewardWeights)
+    throw new UsageError('--reward-columns has weights of its own: --reward-weights excludes it');
+  if (!perReward) return options;
+  if (Math.max(rewardColumns?.length ?? 0, rewardKey.length) < 2)
+    throw new UsageError(
+      `${name} normalizes several rewards, each by itself: name two or more with --reward-key a,b or --reward-columns a=1,b=0.5`,
+    );
+  return rewardColumns ? { ...options, rewardWeights: rewardColumns.map(({ weight }) => weight) } : options;
 }
 
 const MOST_THREADS = 8;

@@ -65,10 +65,9 @@ async function normalizeInputs(
   const notWhole = inputs.filter((input) => !settings.only && !writesWholeRows(input, settings));
   const formatWarnings = [...new Set(notWhole.flatMap((input) => whyNotWhole(input, settings)))];
   const read = performance.now();
-  const { advantages, reports, recorded } = await normalizeBatch(batch, settings);
+  const { advantages, rawRewards: rewards, reports, recorded } = await normalizeBatch(batch, settings);
   const report = addReports(reports);
   const computed = performance.now();
-  const { rewards } = batch.columns;
   for (let i = 0; i < inputs.length; i++) await writeFile(i);
   const seconds = {
     read: (read - started) / 1000,
@@ -133,6 +132,8 @@ function whyNotWhole(input: Input, { format }: RunSettings): string[] {
 }
 
 interface Normalized {
+  /** Binary64 per row; the rows' own rewards where nothing weighs them. */
+  readonly rawRewards: Float64Array;
   readonly advantages: Float32Array;
   readonly reports: readonly Report[];
   readonly recorded: RecordedComparison | null;
@@ -146,14 +147,27 @@ async function normalizeBatch(
   const sized = own && options.promptGroupSizes === undefined ? { ...options, promptGroupSizes: own } : options;
   const reports: Report[] = [];
   const advantages = new Float32Array(columns.rowCount);
+  let rawRewards = columns.rewards;
   for (const { columns: part, rows } of splitByCode(columns, side.batchCodes)) {
     if (rows && sized.promptGroupSizes) throw new UsageError('--prompt-group-sizes with several batches');
     const result = await engine.normalizeColumns(part, rows ? options : { ...sized, output: advantages });
     reports.push(result.report);
-    if (rows) for (let i = 0; i < rows.length; i++) advantages[rows[i]] = result.advantages[i];
+    if (!rows) rawRewards = result.rawRewards;
+    else {
+      if (options.rewardWeights && rawRewards === columns.rewards) rawRewards = columns.rewards.slice();
+      for (let i = 0; i < rows.length; i++) {
+        advantages[rows[i]] = result.advantages[i];
+        rawRewards[rows[i]] = result.rawRewards[i];
+      }
+    }
   }
   const { recorded } = side;
-  if (!recorded || reports.length > 1 || !layout.recorded) return { advantages, reports, recorded: null };
+  if (!recorded || reports.length > 1 || !layout.recorded) return { advantages, rawRewards, reports, recorded: null };
   const column = layout.recorded.text;
-  return { advantages, reports, recorded: await compareRecorded(column, recorded, advantages, columns, sized, engine) };
+  return {
+    advantages,
+    rawRewards,
+    reports,
+    recorded: await compareRecorded(column, recorded, advantages, columns, sized, engine),
+  };
 }

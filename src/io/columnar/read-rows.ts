@@ -10,7 +10,7 @@ import type { Vector } from '../vectors.ts';
 import { openColumnarFile } from './columnar-file.ts';
 import { codesOfSource } from './id-vector.ts';
 import { requestsOf, requireFreeColumns, type VectorOf, vectorFinder } from './requests.ts';
-import { flagsOfLayout, rewardsOfSource, tokensOfLayout } from './value-vectors.ts';
+import { flagsOfLayout, NO_REWARDS, numbersOfLayout, rewardsOfSource, tokensOfLayout } from './value-vectors.ts';
 
 /** @throws RecordError naming row, column, what was expected and what was found */
 export async function readVectorRows(
@@ -69,7 +69,10 @@ function chunkOf(
   });
   const side = (field: 'index' | 'batch' | 'key', coder: typeof coders.indexes) =>
     coder && coded(codesOfSource(field, layout[field], vectorOf, coder, facts), coder);
-  const { rewards, missing, fromText, isAbsent } = rewardsOfSource(layout.reward, vectorOf, rowCount, firstRow);
+  const { rewards, missing, fromText, isAbsent } = layout.rewardParts
+    ? NO_REWARDS
+    : rewardsOfSource(layout.reward, vectorOf, rowCount, firstRow);
+  const more = numbersOfLayout(layout, vectorOf, rowCount, firstRow);
   const { flags, unknownStatuses } = flagsOfLayout(layout, vectorOf, keyedByIndex, firstRow);
   const { tokens, known } = tokensOfLayout(layout, vectorOf, flags, firstRow);
   return {
@@ -80,13 +83,14 @@ function chunkOf(
     indexes: side('index', coders.indexes),
     batches: side('batch', coders.batches),
     keys: side('key', coders.keys),
-    rewards,
+    rewards: more.sums ?? rewards,
+    numbers: more.numbers,
     tokens,
     flags,
     recorded: layout.recorded ? recordedOf(vectorOf(layout.recorded), rowCount) : null,
     facts: {
       tokensKnown: known,
-      missingReward: missing,
+      missingReward: more.sums ? more.missing : missing,
       unknownStatuses: [...unknownStatuses],
       idKinds: kinds,
       rewardObjects: 0,
@@ -94,6 +98,7 @@ function chunkOf(
       rewardKeys: [],
       rewardsFromText: fromText,
       rewardsAbsent: isAbsent ? rowCount : 0,
+      met: more.met,
       names,
     },
     places: null,

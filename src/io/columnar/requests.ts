@@ -2,7 +2,7 @@
 import { InputError } from '../../errors.ts';
 import { listKeys } from '../../samples/assembler.ts';
 import type { OutputFields } from '../layouts/fields.ts';
-import { type Layout, referencesOf } from '../layouts/layout.ts';
+import { type Layout, numberSources, referenceOf, referencesOf } from '../layouts/layout.ts';
 import { ENTRY_NUMBER, RECORD_NUMBER, type Reference } from '../layouts/reference.ts';
 import type { ColumnInfo, Vector, VectorRequest } from '../vectors.ts';
 
@@ -30,7 +30,10 @@ export function requestsOf(layout: Layout, keepIndexes: boolean, columns: readon
 
 function allRequests(layout: Layout, columns: readonly ColumnInfo[]): Map<string, VectorRequest> {
   const wanted = new Map<string, VectorRequest>();
+  const sources = numberSources(layout);
   for (const reference of referencesOf(layout)) {
+    // Asked for below, by their keys.
+    if (sources.some(({ column, key }) => key !== undefined && column.text === reference.text)) continue;
     if (reference.text === RECORD_NUMBER || reference.text === ENTRY_NUMBER) continue;
     const isReward = layout.reward?.columns.some(({ column }) => column.text === reference.text) ?? false;
     const key = isReward ? layout.reward?.key : undefined;
@@ -38,6 +41,10 @@ function allRequests(layout: Layout, columns: readonly ColumnInfo[]): Map<string
     if (path === null) continue;
     const as = reference.text === layout.loss_mask?.column.text ? 'mask' : 'value';
     wanted.set(reference.text, { path, as });
+  }
+  for (const source of sources) {
+    const path = pathOf(source.column, source.key, columns);
+    if (path !== null) wanted.set(referenceOf(source).text, { path, as: 'value' });
   }
   return wanted;
 }

@@ -4,7 +4,7 @@ import { MOST_TOKENS, statusFromText } from '../../samples/batch.ts';
 import { packFlags, REMOVED, type Status } from '../../samples/columns.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import { RecordError } from '../jsonl/line-range.ts';
-import type { Layout, RewardSource } from '../layouts/layout.ts';
+import { type Layout, numberSources, type RewardSource, referenceOf } from '../layouts/layout.ts';
 import { numberFromText } from '../layouts/number-text.ts';
 import type { IntegerVector, MaskVector, NumberVector, Vector } from '../vectors.ts';
 import type { VectorOf } from './requests.ts';
@@ -52,6 +52,46 @@ export function rewardsOfSource(
     rewards[row] = Number.NaN;
   }
   return { rewards, missing, fromText, isAbsent };
+}
+
+/** What stands in the place of a reward that is the sum of its parts. */
+export const NO_REWARDS: RewardColumn = { rewards: new Float64Array(0), missing: null, fromText: 0, isAbsent: false };
+
+export interface NumberColumns {
+  /** By number, in the layout's order. */
+  readonly numbers: readonly Float64Array[];
+  /** Rows in which each is there, be it null. Columns of a weighted sum, which are refused where they are not, count as met. */
+  readonly met: readonly number[];
+  /** Sums of the parts of the reward; null: it has no parts. */
+  readonly sums: Float64Array | null;
+  /** The first row that lacks a part. */
+  readonly missing: RewardColumn['missing'];
+}
+
+/** The numbers of each row beside its reward. */
+export function numbersOfLayout(layout: Layout, vectorOf: VectorOf, rowCount: number, firstRow: number): NumberColumns {
+  const sources = numberSources(layout).map(referenceOf);
+  const columns = sources.map((column) =>
+    rewardsOfSource(
+      { columns: [{ column, weight: 1 }], isSum: false, scored: false, fromText: false },
+      vectorOf,
+      rowCount,
+      firstRow,
+    ),
+  );
+  const summed = layout.reward?.isSum && !layout.rewardParts ? layout.reward.columns.map(() => rowCount) : [];
+  const met = [...summed, ...columns.map(({ isAbsent }) => (isAbsent ? 0 : rowCount))];
+  const numbers = columns.map(({ rewards }) => rewards);
+  const parts = columns.slice(0, layout.rewardParts?.length ?? 0);
+  if (parts.length === 0) return { numbers, met, sums: null, missing: null };
+  const sums = new Float64Array(rowCount);
+  let missing: RewardColumn['missing'] = null;
+  for (const [k, { rewards, missing: own }] of parts.entries()) {
+    for (let row = 0; row < rowCount; row++) sums[row] += rewards[row];
+    if (own && (missing === null || own.row < missing.row))
+      missing = { row: own.row, found: own.found === 'null' ? `null for ${sources[k].text}` : own.found };
+  }
+  return { numbers, met, sums, missing };
 }
 
 function addValues(

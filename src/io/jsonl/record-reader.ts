@@ -6,7 +6,7 @@ import { type IdCoder, NO_ID } from '../../samples/ids.ts';
 import { ChunkBuilder, type ChunkCoders, type ChunkFacts, emptyRow, type RowChunk } from '../../samples/row-chunk.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import type { OutputFields } from '../layouts/fields.ts';
-import { type IdField, type Layout, referencesOf } from '../layouts/layout.ts';
+import { type IdField, type Layout, numberSources, referencesOf } from '../layouts/layout.ts';
 import { ENTRY_NUMBER, RECORD_NUMBER, type Reference } from '../layouts/reference.ts';
 import { recordsHoldRows } from '../layouts/resolve-layout.ts';
 import { RecordCells } from './cells.ts';
@@ -14,6 +14,7 @@ import { IdReader } from './id-reader.ts';
 import { LastSpan } from './last-span.ts';
 import { MaskReader } from './mask-reader.ts';
 import { memberNames } from './member-names.ts';
+import { NumbersReader } from './numbers-reader.ts';
 import { RewardReader } from './reward-reader.ts';
 import { excerpt, Kind } from './scan.ts';
 import { decodeString, parseInteger, parseNumber } from './values.ts';
@@ -43,13 +44,14 @@ export class RecordReader {
   readonly #recordsHoldRows: boolean;
   readonly #builder: ChunkBuilder;
   readonly #row = emptyRow();
-  readonly #numbers = { record: 0, entry: 0 };
+  readonly #ordinals = { record: 0, entry: 0 };
   readonly #group: IdReader | null;
   readonly #rollout: IdReader | null;
   readonly #index: IdReader | null;
   readonly #batch: IdReader | null;
   readonly #key: IdReader | null;
   readonly #reward: RewardReader | null;
+  readonly #numbers: NumbersReader | null;
   readonly #mask: MaskReader | null;
   readonly #keptIndex: IdReader | null;
   readonly #length: Count | null;
@@ -78,7 +80,12 @@ export class RecordReader {
     this.#advantageCell = reserved.length > 0 ? cells.cellOfName(reserved[0]) : -1;
     this.#rawRewardCell = reserved.length > 0 ? cells.cellOfName(reserved[1]) : -1;
     this.#recordsHoldRows = recordsHoldRows(layout);
-    this.#builder = new ChunkBuilder(coders, layout.recorded !== undefined, this.#recordsHoldRows);
+    this.#builder = new ChunkBuilder(
+      coders,
+      layout.recorded !== undefined,
+      this.#recordsHoldRows,
+      numberSources(layout).length,
+    );
     const ids = (field: IdField, coder: IdCoder | null) => {
       const source = layout[field];
       return source && coder ? new IdReader(field, source, coder, cells) : null;
@@ -89,7 +96,8 @@ export class RecordReader {
     this.#keptIndex = ids('index', coders.indexes);
     this.#batch = ids('batch', coders.batches);
     this.#key = ids('key', coders.keys);
-    this.#reward = layout.reward ? new RewardReader(layout.reward, cells) : null;
+    this.#reward = layout.reward && !layout.rewardParts ? new RewardReader(layout.reward, cells) : null;
+    this.#numbers = numberSources(layout).length > 0 ? new NumbersReader(layout, cells) : null;
     this.#mask = layout.loss_mask ? new MaskReader(layout.loss_mask, cells.cellOf(layout.loss_mask.column)) : null;
     const optionalCell = (reference: Reference | undefined) => (reference ? cells.cellOf(reference) : -1);
     const count = (reference: Reference | undefined) =>
@@ -112,14 +120,14 @@ export class RecordReader {
     this.#cells.scan(bytes, start, end);
     this.#names ??= memberNames(bytes, start, end);
     if (this.#advantageCell >= 0) this.#requireFree();
-    this.#numbers.record = recordsBefore + record - 1;
+    this.#ordinals.record = recordsBefore + record - 1;
     if (!this.#recordsHoldRows) {
       this.#addRow(bytes, record);
       return;
     }
     const { rowCount } = this.#cells;
     for (let entry = 0; entry < rowCount; entry++) {
-      this.#numbers.entry = entry;
+      this.#ordinals.entry = entry;
       this.#cells.selectRow(bytes, entry);
       this.#addRow(bytes, record);
     }
@@ -127,6 +135,8 @@ export class RecordReader {
 
   finish(recordCount: number, shared: boolean): RowChunk {
     const reward = this.#reward;
+    const numbers = this.#numbers;
+    numbers?.finish(this.rowCount);
     const readers = [this.#group, this.#rollout, this.#index, this.#keptIndex, this.#batch, this.#key];
     const kinds = readers.map((reader) => reader?.kindsSeen);
     return this.#builder.finish(
@@ -138,9 +148,10 @@ export class RecordReader {
         idKinds: Object.assign({}, ...kinds),
         rewardObjects: reward?.objects ?? 0,
         keyedRewards: reward?.keyed ?? 0,
-        rewardKeys: [...(reward?.otherKeys ?? [])],
+        rewardKeys: [...(reward?.otherKeys ?? []), ...(numbers?.otherKeys ?? [])],
         rewardsFromText: reward?.fromText ?? 0,
-        rewardsAbsent: reward ? reward.absent : this.rowCount,
+        rewardsAbsent: reward ? reward.absent : this.#layout.rewardParts ? 0 : this.rowCount,
+        met: [...(reward && this.#layout.reward?.isSum ? reward.met : []), ...(numbers?.met ?? [])],
         names: this.#names ?? [],
       },
       shared,
@@ -168,7 +179,11 @@ export class RecordReader {
     if (this.#key) row.key = this.#id(this.#key, bytes, at);
     this.parsing = 'reward: ';
     row.reward = this.#reward ? this.#reward.read(cells, bytes) : Number.NaN;
-    if (Number.isNaN(row.reward)) this.#missingReward ??= { row: at, found: this.#reward?.found ?? 'no reward' };
+    if (this.#numbers) {
+      const sum = this.#numbers.read(cells, bytes, row.numbers);
+      if (!this.#reward) row.reward = sum;
+    }
+    if (Number.isNaN(row.reward)) this.#missingReward ??= { row: at, found: this.#foundReward() };
     row.removed = this.#removed(bytes);
     row.tokens = this.#countTokens(bytes, row.removed);
     row.status = this.#status(bytes);
@@ -177,9 +192,14 @@ export class RecordReader {
     this.#builder.push(row, record);
   }
 
+  #foundReward(): string {
+    if (this.#reward) return this.#reward.found;
+    return this.#layout.rewardParts ? (this.#numbers?.found ?? '') : 'no reward';
+  }
+
   #id(reader: IdReader, bytes: Uint8Array, at: number): number {
     this.parsing = reader.prefix;
-    return reader.read(bytes, this.#numbers, at);
+    return reader.read(bytes, this.#ordinals, at);
   }
 
   #requireFree(): void {

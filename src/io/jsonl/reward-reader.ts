@@ -36,10 +36,14 @@ export class RewardReader {
   absent = 0;
   /** What stood in the place of the last reward that was missing. */
   found = '';
+  /** Rows in which each column is there. */
+  readonly met: number[];
+  #isInfinite = false;
 
   constructor(source: RewardSource, cells: RecordCells) {
     this.#source = source;
     this.#cells = source.columns.map(({ column }) => cells.cellOf(column));
+    this.met = this.#cells.map(() => 0);
     this.#fields = compileFields([source.key ?? '']);
     this.#spans = new FieldSpans(this.#fields);
   }
@@ -73,7 +77,10 @@ export class RewardReader {
       const { column, weight } = this.#source.columns[i];
       const kind = cells.kind[cell] as Kind;
       if (kind === Kind.absent) absent++;
+      else this.met[i]++;
+      this.#isInfinite = false;
       const value = this.#value(column.text, kind, bytes, cells.start[cell], cells.end[cell]);
+      if (this.#isInfinite) return Number.NaN;
       if (!Number.isNaN(value)) sum = (Number.isNaN(sum) ? 0 : sum) + weight * value;
     }
     if (absent === this.#cells.length) this.absent++;
@@ -139,6 +146,7 @@ export class RewardReader {
     if (kind === Kind.number) {
       const value = parseNumber(bytes, start, end);
       if (Number.isFinite(value)) return value;
+      this.#isInfinite = !Number.isNaN(value);
       this.found = name === 'reward' ? excerpt(bytes, start, end) : `${name} ${excerpt(bytes, start, end)}`;
       return Number.NaN;
     }
@@ -156,6 +164,7 @@ export class RewardReader {
     const value = numberFromText(name, decodeString(bytes, start, end));
     this.fromText++;
     if (Number.isFinite(value)) return value;
+    this.#isInfinite = !Number.isNaN(value);
     this.found = `${name} ${excerpt(bytes, start, end)}`;
     return Number.NaN;
   }

@@ -31,6 +31,12 @@ export interface RewardSource {
   readonly key?: string;
 }
 
+/** A number of a row beside its reward: one column, or one member of an object. */
+export interface NumberSource {
+  readonly column: Reference;
+  readonly key?: string;
+}
+
 export interface RemovedSource {
   readonly column: Reference;
   /** `true`: where it is true; `false`: where it is false; `zero`: where it is 0; `present`: where it is not null. */
@@ -57,6 +63,10 @@ export interface Layout {
   readonly rollout_id?: IdSource;
   readonly index?: IdSource;
   readonly reward?: RewardSource;
+  /** Several rewards that are kept apart; a row's reward is their sum. */
+  readonly rewardParts?: readonly NumberSource[];
+  /** What remax subtracts. */
+  readonly baseline?: NumberSource;
   readonly loss_mask?: MaskSource;
   readonly response_length?: Reference;
   /** Taken off response_length. */
@@ -82,7 +92,7 @@ export type IdField = (typeof ID_FIELDS)[number];
 /** Every column that the layout looks at, for formats that must be told beforehand. */
 export function referencesOf(layout: Layout): Reference[] {
   const ids = ID_FIELDS.flatMap((field) => referencesOfId(layout[field]));
-  const rewards = layout.reward?.columns.map(({ column }) => column) ?? [];
+  const rewards = layout.rewardParts ? [] : (layout.reward?.columns.map(({ column }) => column) ?? []);
   const others = [
     layout.loss_mask?.column,
     layout.response_length,
@@ -92,7 +102,24 @@ export function referencesOf(layout: Layout): Reference[] {
     layout.status?.column,
     layout.recorded,
   ];
-  return [...ids, ...rewards, ...others.filter((reference) => reference !== undefined)];
+  const numbers = numberSources(layout).map(({ column }) => column);
+  return [...ids, ...rewards, ...numbers, ...others.filter((reference) => reference !== undefined)];
+}
+
+/** The numbers beside the reward in the order in which readers keep them: the several rewards, then the baseline. */
+export function numberSources({ rewardParts = [], baseline }: Layout): readonly NumberSource[] {
+  return baseline ? [...rewardParts, baseline] : rewardParts;
+}
+
+/** The column, or the member of it. */
+export function referenceOf({ column, key }: NumberSource): Reference {
+  if (key === undefined) return column;
+  return { text: nameOfNumber({ column, key }), steps: [...column.steps, key] };
+}
+
+/** As messages name it: `reward["format"]`. */
+export function nameOfNumber({ column, key }: NumberSource): string {
+  return key === undefined ? column.text : `${column.text}[${JSON.stringify(key)}]`;
 }
 
 function referencesOfId(source: IdSource | undefined): Reference[] {

@@ -30,6 +30,7 @@ export type PresetField =
   | 'rollout_id'
   | 'index'
   | 'reward'
+  | 'baseline'
   | 'loss_mask'
   | 'label_mask'
   | 'response_length'

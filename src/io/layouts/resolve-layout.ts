@@ -39,6 +39,8 @@ export function resolveLayout(request: LayoutRequest): Layout {
     rollout_id: fields.rollout_id === undefined ? undefined : parseId(fields.rollout_id),
     index: fields.index === undefined ? undefined : parseId(fields.index),
     reward: rewardSource(preset, fields.reward, request),
+    rewardParts: rewardParts(fields.reward, request),
+    baseline: fields.baseline === undefined ? undefined : { column: parseReference(fields.baseline) },
     loss_mask: maskSource(fields),
     response_length: optional(fields.response_length),
     prompt_length: optional(fields.prompt_length),
@@ -69,7 +71,8 @@ export function recordsHoldRows(layout: Layout): boolean {
 }
 
 const FIELDS: readonly PresetField[] = [
-  ...(['group_index', 'rollout_id', 'index', 'reward', 'loss_mask', 'label_mask', 'response_length'] as const),
+  ...(['group_index', 'rollout_id', 'index', 'reward', 'baseline', 'loss_mask', 'label_mask'] as const),
+  'response_length',
   ...(['prompt_length', 'trainable_tokens', 'remove_sample', 'status', 'recorded'] as const),
 ];
 
@@ -126,6 +129,19 @@ function rewardSource(preset: Preset, field: string | undefined, request: Layout
   const [only] = request.rewardKeys ?? [];
   const key = only === undefined ? {} : { key: only };
   return { columns: [{ column, weight: 1 }], isSum: false, scored, fromText, ...key };
+}
+
+/** Several rewards are kept apart where they are asked for so, or where there is no other weight than theirs. */
+function rewardParts(field: string | undefined, request: LayoutRequest): Layout['rewardParts'] {
+  const { rewardKeys: keys = [], rewardColumns, rewardsApart } = request;
+  if (keys.length > 1 && field !== undefined) {
+    const twice = keys.find((key, i) => keys.indexOf(key) !== i);
+    if (twice !== undefined) throw new UsageError(`--reward-key ${twice} is given twice`);
+    return keys.map((key) => ({ column: parseReference(field), key }));
+  }
+  return rewardsApart && rewardColumns
+    ? rewardColumns.map(({ name }) => ({ column: parseReference(name) }))
+    : undefined;
 }
 
 function maskSource(fields: Partial<Record<PresetField, string>>): Layout['loss_mask'] {

@@ -9,7 +9,15 @@ import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import { RecordError } from '../jsonl/line-range.ts';
 import type { ReadOptions } from '../jsonl/record-reader.ts';
 import { cutText } from '../layouts/cut.ts';
-import { type IdPart, type IdSource, type Layout, referencesOf } from '../layouts/layout.ts';
+import {
+  type IdPart,
+  type IdSource,
+  type Layout,
+  numberSources,
+  type RewardSource,
+  referenceOf,
+  referencesOf,
+} from '../layouts/layout.ts';
 import { numberFromText } from '../layouts/number-text.ts';
 import { ENTRY_NUMBER, RECORD_NUMBER, type Reference } from '../layouts/reference.ts';
 import type { TorchPortion } from '../portion.ts';
@@ -60,6 +68,9 @@ class SampleReader {
   readonly #kinds: Record<string, KindSeen> = {};
   readonly #unknownStatuses = new Set<string>();
   readonly #keys = new Set<string>();
+  readonly #numberColumns: readonly Reference[];
+  readonly #sumColumns: RewardSource['columns'];
+  readonly #met: number[];
   #values: readonly Value[] = [];
   #ordinal = 0;
   #tokensKnown = false;
@@ -73,8 +84,20 @@ class SampleReader {
   constructor(options: ReadOptions) {
     this.#layout = options.layout;
     this.#coders = newCoders(options);
-    this.#builder = new ChunkBuilder(this.#coders, options.layout.recorded !== undefined, false);
-    const all = referencesOf(options.layout).filter(({ text }) => text !== RECORD_NUMBER && text !== ENTRY_NUMBER);
+    this.#builder = new ChunkBuilder(
+      this.#coders,
+      options.layout.recorded !== undefined,
+      false,
+      numberSources(options.layout).length,
+    );
+    this.#numberColumns = numberSources(options.layout).map(referenceOf);
+    this.#sumColumns = options.layout.reward?.isSum && !options.layout.rewardParts ? options.layout.reward.columns : [];
+    this.#met = [...this.#sumColumns, ...this.#numberColumns].map(() => 0);
+    const keyed = numberSources(options.layout).filter(({ key }) => key !== undefined);
+    const plain = referencesOf(options.layout).filter(({ text }) => !keyed.some(({ column }) => column.text === text));
+    const all = [...plain, ...keyed.map(referenceOf)].filter(
+      ({ text }) => text !== RECORD_NUMBER && text !== ENTRY_NUMBER,
+    );
     this.#references = [...new Map(all.map((reference) => [reference.text, reference])).values()];
     this.requests = this.#references.map((reference) => requestOf(reference, options.layout));
   }
@@ -92,7 +115,8 @@ class SampleReader {
     if (indexes) row.index = this.#id('index', indexes);
     if (batches) row.batch = this.#id('batch', batches);
     if (keys) row.key = this.#id('key', keys);
-    row.reward = this.#reward();
+    this.#readNumbers(row.numbers);
+    row.reward = this.#layout.rewardParts ? this.#sumOfParts(row.numbers) : this.#reward();
     if (Number.isNaN(row.reward)) this.#missing ??= { row: ordinal, found: this.#found };
     row.removed = this.#removed();
     row.tokens = this.#tokens(row.removed);
@@ -113,6 +137,7 @@ class SampleReader {
       rewardKeys: [...this.#keys],
       rewardsFromText: this.#fromText,
       rewardsAbsent: this.#absent,
+      met: this.#met,
       names: [],
       ...(sizes && { promptGroupSizes: sizes }),
     };
@@ -172,12 +197,31 @@ class SampleReader {
     if (source.scored) throw new InputError('scores with weights are only read from JSON');
     if (!source.isSum) return this.#oneReward(source.columns[0].column);
     let sum = Number.NaN;
-    for (const { column, weight } of source.columns) {
+    for (const [i, { column, weight }] of source.columns.entries()) {
+      if (this.#value(column).kind !== 'absent') this.#met[i]++;
       const value = this.#number(column);
       if (value !== null && !Number.isNaN(value)) sum = (Number.isNaN(sum) ? 0 : sum) + weight * value;
     }
     this.#found = 'none of the reward columns has a number';
     return Number.isFinite(sum) ? sum : Number.NaN;
+  }
+
+  #readNumbers(to: number[]): void {
+    for (const [k, column] of this.#numberColumns.entries()) {
+      if (this.#value(column).kind !== 'absent') this.#met[this.#sumColumns.length + k]++;
+      const value = this.#number(column) ?? Number.NaN;
+      to[k] = Number.isFinite(value) ? value : Number.NaN;
+    }
+  }
+
+  /** NaN where one is missing. */
+  #sumOfParts(numbers: readonly number[]): number {
+    let sum = 0;
+    for (let k = 0; k < this.#layout.rewardParts!.length; k++) {
+      if (Number.isNaN(numbers[k]) && !Number.isNaN(sum)) this.#found = `no ${this.#numberColumns[k].text}`;
+      sum += numbers[k];
+    }
+    return sum;
   }
 
   #oneReward(column: Reference): number {

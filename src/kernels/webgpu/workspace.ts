@@ -259,8 +259,11 @@ export class GpuWorkspace implements Workspace {
 
   #upload(buffer: GPUBuffer, host: HostArray): void {
     const bytes = new Uint8Array(host.buffer as ArrayBuffer, host.byteOffset, host.byteLength);
+    // Dawn ends the process where it is given memory that threads share.
+    const isShared = !(host.buffer instanceof ArrayBuffer);
     for (let at = 0; at < bytes.length; at += TRANSFER_BYTES) {
-      this.#session.device.queue.writeBuffer(buffer, at, bytes.subarray(at, at + TRANSFER_BYTES));
+      const part = bytes.subarray(at, at + TRANSFER_BYTES);
+      this.#session.device.queue.writeBuffer(buffer, at, isShared ? Uint8Array.from(part) : part);
     }
   }
 
