@@ -160,13 +160,14 @@ export class Engine {
   }
 
   async #open(): Promise<GpuSession> {
-    const { backend = 'auto', adapter, provider, timeoutMs, gpuLimits } = this.#options;
+    const { backend = 'auto', adapter, provider, timeoutMs, gpuLimits, shaderChanges } = this.#options;
     const preferHardware = backend === 'auto';
     this.#session ??= GpuSession.open({
       adapter,
       provider,
       preferHardware,
       timeoutMs,
+      shaderChanges,
       workgroupSize: gpuLimits?.workgroupSize,
     });
     const session = await this.#session;

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { addDoctor } from './commands/doctor.ts';
 import { addNormalize } from './commands/normalize.ts';
+import { addParity } from './commands/parity.ts';
 import { addPresets } from './commands/presets.ts';
 import { printable } from './commands/printable.ts';
 import { RollnormError } from './errors.ts';
@@ -41,6 +42,7 @@ function buildProgram(): Command {
       '\nExit status: 0 done, 2 usage, 3 bad input, 4 no such adapter, 70 internal or GPU fault, 74 read or write failed.',
     );
   addNormalize(program);
+  addParity(program);
   addPresets(program);
   addDoctor(program);
   for (const command of program.commands) command.copyInheritedSettings(program).exitOverride();

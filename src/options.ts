@@ -13,6 +13,7 @@ import { type Policies, type PolicyOptions, resolvePolicies } from './estimators
 import type { CpuLimits } from './kernels/cpu-executor.ts';
 import type { GpuLimits } from './kernels/webgpu/limits.ts';
 import type { GpuProvider } from './kernels/webgpu/provider.ts';
+import type { ShaderChange } from './kernels/webgpu/shader-change.ts';
 import type { GroupingOptions } from './plan/groups.ts';
 
 export const BACKENDS = ['auto', 'cpu', 'webgpu'] as const;
@@ -27,6 +28,8 @@ export interface EngineOptions extends CrossoverOptions {
   readonly timeoutMs?: number | undefined;
   readonly gpuLimits?: (GpuLimits & { readonly workgroupSize?: number | undefined }) | undefined;
   readonly cpuLimits?: CpuLimits | undefined;
+  /** @internal faults planted in shaders, to see whether they are noticed */
+  readonly shaderChanges?: readonly ShaderChange[] | undefined;
   /** Another source of WebGPU than the environment's. */
   readonly provider?: GpuProvider | undefined;
 }

@@ -3,6 +3,7 @@ import { BackendError } from '../../errors.ts';
 import type { Kernel } from '../kernel.ts';
 import { type AdapterDescription, type FoundAdapter, findAdapter, findHardwareAdapter } from './adapters.ts';
 import { defaultProvider, type GpuProvider } from './provider.ts';
+import { changedText, type ShaderChange } from './shader-change.ts';
 import { shaderText } from './shader-text.generated.ts';
 import { SubmitLedger } from './submit-ledger.ts';
 import { withinTime } from './within-time.ts';
@@ -18,6 +19,8 @@ export interface SessionOptions {
   readonly preferHardware?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   readonly workgroupSize?: number | undefined;
+  /** Faults planted in shaders, to see whether they are noticed. */
+  readonly shaderChanges?: readonly ShaderChange[] | undefined;
 }
 
 interface CompiledKernel {
@@ -31,6 +34,7 @@ export class GpuSession {
   readonly timeoutMs: number;
   readonly workgroupSize: number;
   readonly ledger: SubmitLedger;
+  readonly #shaderChanges: readonly ShaderChange[];
   readonly #kernels = new Map<string, Promise<CompiledKernel>>();
   #failure: string | null = null;
   #abandoned = false;
@@ -41,6 +45,7 @@ export class GpuSession {
     this.device = device;
     this.ledger = new SubmitLedger(device);
     this.adapter = adapter;
+    this.#shaderChanges = options.shaderChanges ?? [];
     this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.workgroupSize = Math.min(
       options.workgroupSize ?? DEFAULT_WORKGROUP_SIZE,
@@ -123,7 +128,7 @@ export class GpuSession {
 
   async #compile(kernel: Kernel): Promise<CompiledKernel> {
     this.requireUsable();
-    const code = shaderOf(kernel);
+    const code = shaderOf(kernel, this.#shaderChanges);
     const module = this.device.createShaderModule({ label: kernel.name, code });
     const entries: GPUBindGroupLayoutEntry[] = [
       { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } },
@@ -168,9 +173,9 @@ export class GpuSession {
 }
 
 /** A kernel's own file after the shared ones that it names. */
-export function shaderOf(kernel: Kernel): string {
+export function shaderOf(kernel: Kernel, changes: readonly ShaderChange[] = []): string {
   const files = [...kernel.preludes.map((name) => `prelude/${name}.wgsl`), `${kernel.name}.wgsl`];
-  return files.map((file) => shaderText[file] ?? missing(file)).join('\n');
+  return files.map((file) => changedText(file, shaderText[file] ?? missing(file), changes)).join('\n');
 }
 
 function missing(file: string): never {

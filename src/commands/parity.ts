@@ -1,0 +1,184 @@
+/** `rollnorm parity`: the CPU against every adapter, bit by bit. */
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import type { Command } from 'commander';
+import { InputError, UsageError } from '../errors.ts';
+import { openOutput } from '../io/output.ts';
+import { listAdapterNames } from '../kernels/webgpu/adapters.ts';
+import type { NormalizeOptions } from '../options.ts';
+import { FIXED_CASES } from '../parity/generate.ts';
+import { describeParity, junitOf, type ParityRun } from '../parity/render.ts';
+import { REPRODUCER_MARK, readReproducer, writeReproducer } from '../parity/reproducer.ts';
+import { type AdapterResult, generatedItems, type ParityItem, runParity } from '../parity/run.ts';
+import { prepareBatch } from '../prepare.ts';
+import { columnsOfBatch } from '../samples/batch.ts';
+import { packageVersion } from '../version.ts';
+import { optionsFor, readBatches } from './batches.ts';
+import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input.ts';
+import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
+import { parseCount, parseName, parseSeconds } from './options.ts';
+import { printable } from './printable.ts';
+
+/** As commander gives them. */
+interface Flags extends InputFlags, RuleFlags {
+  adapter?: string;
+  gpuTimeout?: number;
+  budget?: number;
+  seed?: number;
+  json?: true;
+  junit?: string;
+  reproducer: string;
+}
+
+export function addParity(program: Command): void {
+  const command = program
+    .command('parity')
+    .summary('CPU against every adapter, bit by bit; exit 1 on a difference')
+    .description(
+      'Computes batches on the CPU and on every WebGPU adapter, a software one too, and compares counts,\n' +
+        'representatives, moments and advantages bit by bit. Without a file the batches are generated: they meet every\n' +
+        'kernel, every threshold of shape and every class of values. Each run also plants faults on the adapter and must\n' +
+        'notice them. A file that an earlier run left as a reproducer is run again.',
+    )
+    .argument('[file...]', 'rows to compare on, or one reproducer')
+    .option('--adapter <text>', "part of the wanted adapter's name (rollnorm doctor lists them)", parseName)
+    .option('--gpu-timeout <seconds>', 'how long the GPU may leave a request unanswered (default: 60)', parseSeconds)
+    .option('--budget <seconds>', 'go on with other generated batches until so much time is over', parseSeconds)
+    .option('--seed <n>', 'of the generated batches (default: 1)', parseCount)
+    .option('--json', 'print JSON')
+    .option('--junit <file>', 'write JUnit XML too', parseName)
+    .option('--reproducer <file>', 'where the first difference goes', parseName, 'rollnorm-parity.json');
+  addInputFlags(command);
+  addRuleFlags(command);
+  command.addHelpText('after', EXIT_HELP).action(parityCommand);
+}
+
+const EXIT_HELP = '\nExit status: 0 equal, 1 a difference or a planted fault that was not noticed, 4 no such adapter.';
+
+async function parityCommand(paths: string[], flags: Flags): Promise<void> {
+  const started = performance.now();
+  const seed = flags.seed ?? 1;
+  const names = await adapterNames(flags.adapter);
+  const { items, isGenerated } = await itemsOf(paths, flags);
+  const deadline = flags.budget === undefined ? Number.POSITIVE_INFINITY : started + flags.budget * 1000;
+  const timeoutMs = flags.gpuTimeout === undefined ? undefined : flags.gpuTimeout * 1000;
+  const adapters: AdapterResult[] = [];
+  for (const adapter of names) {
+    const own = items ?? generatedItems(seed, flags.budget !== undefined);
+    adapters.push(await runParity(own, { adapter, timeoutMs, deadline: shareOf(deadline, names, adapters.length) }));
+  }
+  const run: ParityRun = {
+    version: packageVersion(),
+    seed: isGenerated ? seed : null,
+    seconds: (performance.now() - started) / 1000,
+    adapters: adapters.map((result) => ({ ...result, ...settled(result, isGenerated && flags.budget !== undefined) })),
+    passed: adapters.every((result) => settled(result, isGenerated && flags.budget !== undefined).passed),
+  };
+  const reproducers = await writeReproducers(run, flags.reproducer);
+  if (flags.junit !== undefined) await writeWhole(flags.junit, junitOf(run));
+  process.stdout.write(
+    flags.json ? `${JSON.stringify(jsonOf(run, reproducers), null, 2)}\n` : describeParity(run, reproducers),
+  );
+  if (!run.passed) process.exitCode = 1;
+}
+
+/** A run that goes on until the time is over is complete once the fixed batches are done. */
+function settled(result: AdapterResult, endsByTime: boolean): Pick<AdapterResult, 'complete' | 'passed'> {
+  if (!endsByTime || result.complete) return result;
+  const complete = result.cases.length >= FIXED_CASES;
+  const equal = result.cases.every(({ differences, fault }) => differences.length === 0 && fault === null);
+  return { complete, passed: complete && equal && result.planted.every(({ noticedIn }) => noticedIn !== null) };
+}
+
+/** The adapters that are left share the time that is left. */
+function shareOf(deadline: number, names: readonly unknown[], done: number): number {
+  const now = performance.now();
+  return now + (deadline - now) / (names.length - done);
+}
+
+/** Undefined: the system's first choice, where names cannot be listed. @throws AdapterError */
+async function adapterNames(wanted: string | undefined): Promise<(string | undefined)[]> {
+  if (wanted !== undefined) return [wanted];
+  const names = await listAdapterNames();
+  return names.length > 0 ? names : [undefined];
+}
+
+/** Null items: they are generated. */
+async function itemsOf(
+  paths: readonly string[],
+  flags: Flags,
+): Promise<{ items: readonly ParityItem[] | null; isGenerated: boolean }> {
+  if (paths.length === 0) return { items: null, isGenerated: true };
+  if (paths.some(isReproducer)) {
+    if (paths.length > 1) throw new UsageError('a reproducer is run by itself');
+    const { name, options, cut, batch } = readReproducer(paths[0], readFileSync(paths[0], 'utf8'));
+    return {
+      items: [{ name, options, cut, prepare: () => prepareBatch(columnsOfBatch(batch), options) }],
+      isGenerated: false,
+    };
+  }
+  const options = withRewardWeights(ruleOptions(flags), flags);
+  const items: ParityItem[] = [];
+  for await (const batch of readBatches(paths, flags, options.estimator === 'gdpo')) {
+    const own: NormalizeOptions = optionsFor(batch, options, items.length);
+    for (const warning of batch.warnings) process.stderr.write(`rollnorm: warning: ${printable(warning)}\n`);
+    items.push({
+      name: batch.name,
+      options: own,
+      cut: false,
+      prepare: () => prepareNamed(batch.name, () => prepareBatch(batch.columns, own)),
+    });
+  }
+  return { items, isGenerated: false };
+}
+
+function prepareNamed<T>(name: string, prepare: () => T): T {
+  try {
+    return prepare();
+  } catch (error) {
+    if (error instanceof InputError) throw new InputError(`${name}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+const HEAD_BYTES = 256;
+
+function isReproducer(path: string): boolean {
+  if (path === '-') return false;
+  try {
+    const descriptor = openSync(path, 'r');
+    const head = Buffer.alloc(HEAD_BYTES);
+    const length = readSync(descriptor, head, 0, HEAD_BYTES, 0);
+    closeSync(descriptor);
+    return head.toString('latin1', 0, length).includes(`"${REPRODUCER_MARK}"`);
+  } catch {
+    return false; // whoever reads it as rows says what is wrong
+  }
+}
+
+/** One for every adapter that differs; the second and further have the adapter's number in their name. */
+async function writeReproducers({ adapters }: ParityRun, path: string): Promise<string[]> {
+  const written: string[] = [];
+  for (const [i, { reproducer }] of adapters.entries()) {
+    if (!reproducer) continue;
+    const own = written.length === 0 ? path : path.replace(/(\.[^./]*)?$/, (end) => `-${i + 1}${end}`);
+    await writeWhole(own, writeReproducer(reproducer, packageVersion()));
+    written.push(own);
+  }
+  return written;
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const output = await openOutput(path, { compress: 'none' });
+  try {
+    await output.write(Buffer.from(text));
+    await output.commit();
+  } catch (error) {
+    await output.abort();
+    throw error;
+  }
+}
+
+function jsonOf(run: ParityRun, reproducers: readonly string[]): unknown {
+  const adapters = run.adapters.map(({ reproducer: _, ...rest }) => rest);
+  return { ...run, adapters, reproducers };
+}
