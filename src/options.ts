@@ -62,8 +62,8 @@ export function checkOptions(options: NormalizeOptions): Settings {
   const dialect = like === null ? null : dialectNamed(like);
   const wanted = options.estimator ?? 'grpo';
   const own = like === null || !Object.hasOwn(ESTIMATORS, wanted) ? null : dialectEstimator(like, wanted);
-  const { clipReward = dialect?.clipReward } = options;
-  const estimator = resolveEstimator({ ...options, clipReward }, own?.rule);
+  const { clipReward = dialect?.clipReward, clip = own?.clip } = options;
+  const estimator = resolveEstimator({ ...options, clipReward, clip }, own?.rule);
   const passes = isPassThrough(estimator);
   const { siblings = own?.siblings ?? dialect?.siblings, exclude = passes ? [] : dialect?.exclude } = options;
   const policies = resolvePolicies({ siblings, exclude });

@@ -3,39 +3,15 @@
  * a rule that ends in NaN gives 0.
  */
 import { UsageError } from '../errors.ts';
-import { CENTRE, CENTRE_AND_SCALE, type EstimatorName, PASS_THROUGH, type Range, TOKEN_STEP } from './estimators.ts';
-import type { ExclusionReason, SiblingPolicy } from './policies.ts';
+import type { Dialect, DialectEstimator } from './dialect.ts';
+import { CENTRE, CENTRE_AND_SCALE, type EstimatorName, PASS_THROUGH, TOKEN_STEP } from './estimators.ts';
 import type { BatchStep, Rule } from './rule.ts';
-
-/** What a framework makes of one estimator. */
-export interface DialectEstimator {
-  readonly rule: Rule;
-  /** The framework's own name or setting, where it has another. */
-  readonly theirs?: string;
-  /** Where another row stands for a rollout than the dialect says. */
-  readonly siblings?: SiblingPolicy;
-}
-
-export interface Dialect {
-  readonly repository: string;
-  readonly commit: string;
-  /** File, and function where it helps, that the cells were read from. */
-  readonly source: string;
-  /** Which row stands for a rollout; `rows` where each counts by itself. */
-  readonly siblings: SiblingPolicy;
-  readonly exclude: readonly ExclusionReason[];
-  /** `position`: groups are runs of rows, or all of them; their group_index is not looked at. */
-  readonly grouping: 'group_index' | 'position';
-  readonly clipReward?: Range;
-  readonly estimators: Readonly<Partial<Record<EstimatorName, DialectEstimator>>>;
-  /** What a user of the framework should know of the difference. */
-  readonly notes: readonly string[];
-}
 
 const rule = (base: Rule, changes: Partial<Rule> = {}): Rule => ({ ...base, ...changes });
 const LEAVE_ONE_OUT = rule(CENTRE, { baseline: 'leave-one-out' });
 const NO_BASELINE = rule(CENTRE, { baseline: 'none' });
 const plainly = (own: Rule, theirs?: string): DialectEstimator => (theirs ? { rule: own, theirs } : { rule: own });
+const bounded = (cell: DialectEstimator, bound: number): DialectEstimator => ({ ...cell, clip: [-bound, bound] });
 
 const batchStep = (epsilon: number, ddof: 0 | 1 = 1): BatchStep => ({
   weight: 'rollouts',
@@ -53,7 +29,7 @@ const MILES_ESTIMATORS: Dialect['estimators'] = {
   ppo: plainly(PASS_THROUGH),
   reinforce_plus_plus: plainly(PASS_THROUGH),
 };
-const MILES = { repository: 'radixark/miles', source: 'miles/ray/rollout/train_data_conversion.py' };
+const MILES = { repository: 'radixark/miles', sources: ['miles/ray/rollout/train_data_conversion.py'] };
 const WHITENING_NOTE = 'whitening over tokens is a later step of its trainer: --weight tokens';
 
 /** A group of one has mean 0 and deviation 1. */
@@ -109,12 +85,13 @@ export const DIALECTS = {
     estimators: MILES_ESTIMATORS,
     notes: [
       'every row counts; groups are slices of n_samples_per_prompt rows where the count fits, else the whole batch',
+      WHITENING_NOTE,
     ],
   },
   slime: {
     repository: 'THUDM/slime',
     commit: '624b824a8',
-    source: 'slime/ray/rollout.py _post_process_rewards',
+    sources: ['slime/ray/rollout.py _post_process_rewards'],
     siblings: 'rows',
     exclude: [],
     grouping: 'position',
@@ -124,17 +101,26 @@ export const DIALECTS = {
   verl: {
     repository: 'verl-project/verl',
     commit: '1dda039b9',
-    source: 'verl/trainer/ppo/core_algos.py; verl/trainer/ppo/v1/utils.py compute_advantage_for_multi_trajectories',
+    sources: [
+      'verl/trainer/ppo/core_algos.py',
+      'verl/trainer/ppo/v1/utils.py compute_advantage_for_multi_trajectories',
+    ],
     siblings: 'last',
     exclude: [],
     grouping: 'group_index',
     estimators: VERL_ESTIMATORS,
-    notes: ['with grpo the last row of a session stands for it, with the others every row counts'],
+    notes: [
+      'with grpo the last row of a session, in file order, stands for it; with the others every row counts',
+      'grpo_vectorized is grpo; rloo_vectorized is rloo but gives a group of one 0',
+      'grpo_passk raises on a group of one, which gets 0 here',
+      'norm_adv_by_std_in_grpo=False: dr_grpo, or --scale none with grpo_passk and gdpo',
+      'gpg (its factor counts the rewards of the batch that are not 0) and the baselines per token are not reproduced',
+    ],
   },
   trl: {
     repository: 'huggingface/trl',
     commit: 'f2cd57710',
-    source: 'trl/trainer/grpo_trainer.py _generate_and_score_completions; trl/trainer/rloo_trainer.py',
+    sources: ['trl/trainer/grpo_trainer.py _generate_and_score_completions', 'trl/trainer/rloo_trainer.py'],
     siblings: 'rows',
     exclude: ['missing-reward'],
     grouping: 'group_index',
@@ -150,41 +136,52 @@ export const DIALECTS = {
       ),
     },
     notes: [
-      '--scale batch is scale_rewards="batch"',
-      'a completion that lacks one of several rewards is left out here',
+      '--scale batch is scale_rewards="batch"; --clip-reward with rloo is reward_clip_range',
+      'a completion that lacks one of several rewards is left out here; the trainer leaves out that reward alone',
+      'normalize_advantages of RLOOTrainer (a step over the rollouts of the batch) and the KL term are not reproduced',
     ],
   },
   'trl-async': {
     repository: 'huggingface/trl',
     commit: 'f2cd57710',
-    source: 'trl/experimental/async_grpo/async_rollout_worker.py _score_group',
+    sources: ['trl/experimental/async_grpo/async_rollout_worker.py _score_group'],
     siblings: 'shared',
     exclude: ['missing-reward'],
     grouping: 'group_index',
     estimators: { grpo: plainly(rule(CENTRE_AND_SCALE, { ddof: 0, epsilon: 1e-8 })) },
-    notes: ['ddof and epsilon differ from the synchronous trainer'],
+    notes: [
+      'ddof and epsilon differ from the synchronous trainer',
+      'weights of reward functions are not applied there',
+    ],
   },
   openrlhf: {
     repository: 'OpenRLHF/OpenRLHF',
     commit: '3c3be623',
-    source: 'openrlhf/trainer/ppo_utils/experience_maker.py',
+    sources: ['openrlhf/trainer/ppo_utils/experience_maker.py compute_advantages_and_returns'],
     siblings: 'rows',
     exclude: [],
     grouping: 'position',
     estimators: {
-      grpo: plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-9 }), 'group_norm'),
-      dr_grpo: plainly(CENTRE),
-      rloo: plainly(LEAVE_ONE_OUT),
+      grpo: bounded(plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-9 }), 'group_norm'), 10),
+      gspo: bounded(plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-9 }), 'group_norm, policy_loss_type gspo'), 10),
+      dr_grpo: bounded(plainly(CENTRE), 10),
+      rloo: bounded(plainly(LEAVE_ONE_OUT), 10),
       reinforce_plus_plus_baseline: plainly(rule(CENTRE, { step: TOKEN_STEP_WITH_FLOOR }), 'reinforce_baseline'),
       reinforce_plus_plus: plainly(rule(NO_BASELINE, { step: TOKEN_STEP_WITH_FLOOR }), 'reinforce, gamma 1'),
     },
-    notes: ['length penalties and the KL term come before and after'],
+    notes: [
+      'its rows are sorted by index before they are cut into groups; here the order of the file counts',
+      'reward.clip_range (-10 10 by default) bounds what the baseline leaves; with a step it comes before the whitening, and is not reproduced there',
+      'length penalties, the KL term, no_std_norm and flash_reinforce (the mean of the batch as baseline) are not reproduced',
+    ],
   },
   'nemo-rl': {
     repository: 'NVIDIA-NeMo/RL',
     commit: '7ea279abf',
-    source:
-      'nemo_rl/algorithms/advantage_estimator.py; nemo_rl/algorithms/utils.py calculate_baseline_and_std_per_prompt',
+    sources: [
+      'nemo_rl/algorithms/advantage_estimator.py',
+      'nemo_rl/algorithms/utils.py calculate_baseline_and_std_per_prompt',
+    ],
     siblings: 'rows',
     exclude: [],
     grouping: 'group_index',
@@ -192,6 +189,10 @@ export const DIALECTS = {
       grpo: plainly(
         rule(CENTRE_AND_SCALE, { baseline: 'leave-one-out', scale: 'peers' }),
         'leave-one-out baseline, normalized',
+      ),
+      gspo: plainly(
+        rule(CENTRE_AND_SCALE, { baseline: 'leave-one-out', scale: 'peers' }),
+        'grpo, sequence_level_importance_ratios',
       ),
       rloo: plainly(LEAVE_ONE_OUT, 'grpo, normalize_rewards off'),
       dr_grpo: plainly(CENTRE, 'grpo, use_leave_one_out_baseline and normalize_rewards off'),
@@ -202,22 +203,30 @@ export const DIALECTS = {
         rule(CENTRE, { step: TOKEN_STEP_WITH_FLOOR }),
         'reinforce_plus_plus, minus_baseline',
       ),
-      raw: plainly(PASS_THROUGH),
+      reinforce_plus_plus: plainly(
+        rule(NO_BASELINE, { step: TOKEN_STEP_WITH_FLOOR }),
+        'reinforce_plus_plus, minus_baseline off; raw reward, normalize_advantages',
+      ),
+      raw: plainly(PASS_THROUGH, 'raw reward'),
     },
     notes: [
       'the deviation is that of the other rollouts of the group, and where it is 0 nothing is divided',
+      'use_leave_one_out_baseline off, normalized: --baseline mean --scale group',
+      'its binary32 deviation of equal peers may come out as not quite 0, and the advantage as huge (issue 4158)',
       'its groups are equal prompts; here they are equal group ids',
     ],
   },
   skyrl: {
     repository: 'NovaSky-AI/SkyRL',
     commit: 'a9564572e',
-    source: 'skyrl/backends/skyrl_train/utils/ppo_utils.py; skyrl/train/trainer.py',
+    sources: ['skyrl/backends/skyrl_train/utils/ppo_utils.py', 'skyrl/train/trainer.py'],
     siblings: 'last',
     exclude: [],
     grouping: 'group_index',
     estimators: {
       grpo: plainly(OWN_SCALED),
+      gspo: plainly(OWN_SCALED, 'grpo with the gspo loss'),
+      cispo: plainly(OWN_SCALED, 'grpo with the cispo loss'),
       dr_grpo: plainly(OWN_CENTRED, 'grpo, grpo_norm_by_std=False'),
       rloo: plainly(LEAVE_ONE_OUT),
       maxrl: plainly(rule(CENTRE, { scale: 'mean', epsilon: 1e-6, singleton: 'own', meanMustBePositive: false })),
@@ -227,37 +236,75 @@ export const DIALECTS = {
         theirs: 'reinforce++, gamma 1',
       },
     },
-    notes: ['step-wise training takes the last step of a trajectory'],
+    notes: [
+      'step-wise training takes the last step of a trajectory, and refuses reinforce++',
+      'maxrl divides by a negative mean too',
+    ],
   },
   roll: {
     repository: 'alibaba/ROLL',
     commit: '8eb27cc2',
-    source: 'roll/utils/functionals.py reward_norm',
+    sources: ['roll/utils/functionals.py reward_norm, compute_advantage'],
     siblings: 'rows',
     exclude: [],
     grouping: 'position',
-    estimators: { grpo: plainly(CENTRE_AND_SCALE) },
-    notes: ['running statistics by domain are not reproduced'],
+    estimators: {
+      grpo: plainly(CENTRE_AND_SCALE),
+      gspo: plainly(CENTRE_AND_SCALE, 'grpo with the gspo loss'),
+      cispo: plainly(CENTRE_AND_SCALE, 'grpo with the cispo loss'),
+      dr_grpo: plainly(CENTRE, 'reinforce, norm_mean_type group'),
+      reinforce_plus_plus: plainly(
+        rule(NO_BASELINE, { step: batchStep(1e-6) }),
+        'reinforce, norm_mean_type batch, norm_std_type batch',
+      ),
+      raw: plainly(PASS_THROUGH, 'reinforce, neither norm_mean_type nor norm_std_type'),
+    },
+    notes: [
+      'gamma 1; --weight tokens is whiten_advantages, --clip=-X,X is reward_clip or advantage_clip',
+      'norm_mean_type group with norm_std_type batch: grpo with --scale batch',
+      'running statistics by domain, gigpo and the norms of agentic rewards are not reproduced',
+    ],
   },
   areal: {
     repository: 'areal-project/AReaL',
     commit: 'cbff54d64',
-    source: 'areal/utils/data.py Normalization',
+    sources: ['areal/utils/data.py Normalization'],
     siblings: 'shared',
     exclude: [],
-    grouping: 'position',
+    grouping: 'group_index',
     clipReward: [-20, 20],
     estimators: {
       grpo: plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-5 }), 'reward_norm: mean_level group, std_level group'),
+      gspo: plainly(
+        rule(CENTRE_AND_SCALE, { epsilon: 1e-5 }),
+        'reward_norm as grpo, importance_sampling_level sequence',
+      ),
       dr_grpo: plainly(CENTRE, 'reward_norm: mean_level group, std_level none'),
       rloo: plainly(LEAVE_ONE_OUT, 'reward_norm: mean_level group, mean_leave1out, std_level none'),
+      reinforce_plus_plus_baseline: plainly(
+        rule(CENTRE, { step: batchStep(1e-5) }),
+        'reward_norm: mean_level group, std_level batch (LitePPO)',
+      ),
+      reinforce_plus_plus: plainly(
+        rule(NO_BASELINE, { step: batchStep(1e-5) }),
+        'reward_norm: mean_level batch, std_level batch',
+      ),
     },
-    notes: ['reward_bias 0 and reward_scaling 1', 'one reward for a rollout since #1563'],
+    notes: [
+      'reward_bias 0, reward_scaling 1, reward_clip 20; std_unbiased off is --ddof 0',
+      'one reward for a rollout since #1563',
+      'release 1.0.4 and before: with mean_leave1out a group of one keeps its reward',
+      'adv_norm over tokens, and mean_leave1out with std_level group (a deviation around the means of the others), are not reproduced',
+    ],
   },
   'prime-rl': {
     repository: 'PrimeIntellect-ai/prime-rl',
     commit: '559b44772',
-    source: 'src/prime_rl/orchestrator/algo/',
+    sources: [
+      'src/prime_rl/orchestrator/algo/grpo.py',
+      'src/prime_rl/orchestrator/algo/max_rl.py',
+      'src/prime_rl/orchestrator/algo/base.py iter_trainable_traces',
+    ],
     siblings: 'first',
     exclude: ['failed', 'untrainable'],
     grouping: 'group_index',
@@ -265,39 +312,54 @@ export const DIALECTS = {
       grpo: plainly(CENTRE),
       maxrl: plainly(rule(CENTRE, { scale: 'mean', epsilon: 0 }), 'max_rl'),
     },
-    notes: ['no division by a deviation', 'length_penalty, rae and hierarchical_grpo are not reproduced'],
+    notes: [
+      'no division by a deviation',
+      'traces with an error, or without a trainable token, are not counted',
+      'length_penalty, rae and hierarchical_grpo are not reproduced',
+    ],
   },
   rllm: {
     repository: 'rllm-org/rllm',
     commit: '9beb6e0f',
-    source: 'rllm/trainer/algorithms/advantage.py, rl_algo.py',
+    sources: ['rllm/trainer/algorithms/advantage.py', 'rllm/trainer/algorithms/rl_algo.py'],
     siblings: 'first',
     exclude: [],
     grouping: 'group_index',
     estimators: {
       grpo: plainly(rule(OWN_SCALED, { ddof: 0 })),
+      dr_grpo: plainly(OWN_CENTRED, 'grpo, norm_adv_by_std_in_grpo=False'),
       rloo: plainly(rule(LEAVE_ONE_OUT, { singleton: 'own' })),
-      reinforce_plus_plus_baseline: plainly(rule(CENTRE_AND_SCALE, { scale: 'batch', ddof: 0 })),
+      reinforce_plus_plus_baseline: plainly(rule(CENTRE, { step: batchStep(1e-6, 0) })),
+      reinforce_plus_plus: plainly(rule(NO_BASELINE, { step: batchStep(1e-6, 0) }), 'prpo'),
+      raw: plainly(PASS_THROUGH, 'reinforce'),
     },
-    notes: ['its verl backend has the ddof of verl', 'normalize_by_steps is not reproduced'],
+    notes: [
+      'a batch there is the groups of one role',
+      'its verl backend has the ddof of verl',
+      'normalize_by_steps is not reproduced',
+    ],
   },
   art: {
     repository: 'OpenPipe/ART',
     commit: '03fd13dc',
-    source: 'src/art/preprocessing/tokenize.py',
+    sources: ['src/art/preprocessing/tokenize.py'],
     siblings: 'shared',
     exclude: [],
     grouping: 'group_index',
     estimators: {
       grpo: plainly(rule(CENTRE_AND_SCALE, { ddof: 0 })),
+      cispo: plainly(rule(CENTRE_AND_SCALE, { ddof: 0 }), 'loss_fn="cispo"'),
       dr_grpo: plainly(rule(CENTRE, { ddof: 0 }), 'scale_rewards=False'),
     },
-    notes: ['rows with advantage 0 may be left out: --drop flat'],
+    notes: [
+      'rows with advantage 0 may be left out: --drop flat',
+      'releases since 0.5.23 give 0 where all rewards are within 1e-12 of the first; here they are equal or not',
+    ],
   },
   tinker: {
     repository: 'thinking-machines-lab/tinker-cookbook',
     commit: '9dfcc3a2',
-    source: 'tinker_cookbook/rl/data_processing.py',
+    sources: ['tinker_cookbook/rl/data_processing.py compute_advantages'],
     siblings: 'first',
     exclude: [],
     grouping: 'group_index',
@@ -307,12 +369,14 @@ export const DIALECTS = {
   'ms-swift': {
     repository: 'modelscope/ms-swift',
     commit: '3602360a5',
-    source: 'swift/rl_core/advantage.py compute_advantages, compute_advantages_dynamic',
+    sources: ['swift/rl_core/advantage.py compute_advantages, compute_advantages_dynamic'],
     siblings: 'last',
     exclude: [],
     grouping: 'group_index',
     estimators: {
       grpo: plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-4 })),
+      gspo: plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-4 }), 'importance_sampling_level="sequence"'),
+      cispo: plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-4 }), 'loss_type="cispo"'),
       dr_grpo: plainly(rule(CENTRE, { epsilon: 1e-4 }), 'scale_rewards="none"'),
       rloo: plainly(rule(LEAVE_ONE_OUT, { epsilon: 1e-4 }), 'rloo, scale_rewards="none"'),
       reinforce_plus_plus_baseline: plainly(
@@ -321,17 +385,24 @@ export const DIALECTS = {
       ),
       gdpo: plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-8, perReward: true, step: batchStep(1e-8) })),
     },
-    notes: ['--scale batch is scale_rewards="batch"', 'it refuses siblings that differ by more than 1e-6'],
+    notes: [
+      '--scale batch and --scale group are scale_rewards="batch" and "group"; reinforce_plus_plus with "group" or "none" is grpo or dr_grpo',
+      'gdpo is scale_rewards="gdpo" with samples of a fixed number for each prompt; its dynamic code divides by nothing there',
+      'it refuses siblings that differ by more than 1e-6; kl_in_reward is not reproduced',
+    ],
   },
   'agent-lightning': {
     repository: 'microsoft/agent-lightning',
     commit: 'c632d8dd',
-    source: 'agentlightning/verl/rollout_level_advantage.py',
+    sources: ['agentlightning/verl/rollout_level_advantage.py compute_rollout_level_advantage'],
     siblings: 'shared',
     exclude: [],
     grouping: 'group_index',
     estimators: withoutSiblings(VERL_ESTIMATORS),
-    notes: ["verl's estimators over one row of each rollout"],
+    notes: [
+      "verl's estimators over the first row of each rollout; it compares siblings by allclose, here they are equal",
+      'opo and the steps over tokens weigh the first row alone there, and all rows of a rollout here',
+    ],
   },
 } as const satisfies Record<string, Dialect>;
 
@@ -349,5 +420,7 @@ export function dialectEstimator(name: string, estimator: EstimatorName): Dialec
   const { estimators } = dialectNamed(name);
   const own = estimators[estimator];
   if (own) return own;
-  throw new UsageError(`${name} has no estimator '${estimator}'; it has ${Object.keys(estimators).join(', ')}`);
+  throw new UsageError(
+    `${name} has no estimator '${estimator}' that is reproduced here; it has ${Object.keys(estimators).join(', ')}`,
+  );
 }

@@ -160,15 +160,17 @@ const OWN_BASELINE: readonly Baseline[] = ['leave-one-out', 'length-mean', 'runn
 
 function changed(name: EstimatorName, own: Rule, options: EstimatorOptions): Rule {
   const { baseline, scale, ddof = own.ddof, minStd = own.minStd } = options;
+  // By its name, not by the rule: a dialect may give a plain estimator another baseline, which a flag may change.
+  const named: Rule = ESTIMATORS[name];
   if (
     baseline !== undefined &&
     baseline !== own.baseline &&
-    (OWN_BASELINE.includes(own.baseline) || own.scale === 'mean')
+    (OWN_BASELINE.includes(named.baseline) || named.scale === 'mean')
   )
     throw new UsageError(`${name} is a baseline by itself: dr_grpo with --baseline ${baseline} leaves it out`);
-  if (scale !== undefined && own.scale === 'mean')
+  if (scale !== undefined && named.scale === 'mean')
     throw new UsageError(`${name} divides by the mean: dr_grpo with --scale ${scale} leaves it out`);
-  const disabled = options.disableGrpoStdNormalization && ESTIMATORS[name].scale === 'group' && !own.perReward;
+  const disabled = options.disableGrpoStdNormalization && named.scale === 'group' && !own.perReward;
   if (disabled && scale !== undefined && scale !== 'none')
     throw new UsageError(`disabled standard deviation normalization and --scale ${scale} exclude each other`);
   // -0 has other bits and the same meaning.
@@ -182,8 +184,16 @@ function changed(name: EstimatorName, own: Rule, options: EstimatorOptions): Rul
     minStd: minStd + 0,
     step: stepOf(own, options),
   };
-  // What a group of one keeps is its reward less a mean; other baselines have rules of their own.
-  return baseline === undefined || baseline === 'mean' ? rule : { ...rule, singleton: 'zero' };
+  return { ...rule, singleton: singletonOf(rule, baseline) };
+}
+
+/**
+ * What a group of one keeps is its reward less a mean, so a baseline that was asked for leaves nothing of it; and where
+ * nothing is divided, no epsilon is added to its deviation of 1 either.
+ */
+function singletonOf({ singleton, scale }: Rule, asked: BaselineChoice | undefined): Rule['singleton'] {
+  if (asked !== undefined && asked !== 'mean') return 'zero';
+  return singleton === 'own-scaled' && scale === 'none' ? 'own' : singleton;
 }
 
 function stepOf({ step }: Rule, { weight, epsilon, ddof }: EstimatorOptions): BatchStep | null {
