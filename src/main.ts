@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command line: parses, dispatches, and turns errors into messages and exit statuses. */
 import { Command, CommanderError } from 'commander';
+import { addDiff } from './commands/diff.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addNormalize } from './commands/normalize.ts';
 import { addParity } from './commands/parity.ts';
@@ -43,6 +44,7 @@ function buildProgram(): Command {
     );
   addNormalize(program);
   addParity(program);
+  addDiff(program);
   addPresets(program);
   addDoctor(program);
   for (const command of program.commands) command.copyInheritedSettings(program).exitOverride();

@@ -1,4 +1,5 @@
 /** How far the advantages that a file carries are from ours, and whether a known rule explains them. */
+import { isBeyondRounding } from '../../diff/rounding.ts';
 import type { Engine } from '../../engine.ts';
 import { InputError } from '../../errors.ts';
 import type { NormalizeOptions } from '../../options.ts';
@@ -15,9 +16,6 @@ export interface RecordedComparison {
   /** The rule that gives what the file carries; null: none that is known. */
   readonly rule: string | null;
 }
-
-/** Frameworks compute in binary32, some in other orders. */
-const EXPLAINED_BY_ROUNDING = 1e-4;
 
 const RULES: readonly (readonly [name: string, options: NormalizeOptions])[] = [
   ['r - mean', { estimator: 'dr_grpo' }],
@@ -82,7 +80,7 @@ function difference(recorded: Float64Array, advantages: Float32Array) {
     rows++;
     sum += distance;
     largest = Math.max(largest, distance);
-    if (distance > EXPLAINED_BY_ROUNDING * Math.max(1, Math.abs(recorded[row]))) differing++;
+    if (isBeyondRounding(recorded[row], advantages[row])) differing++;
   }
   return { rows, largest, sum, differing };
 }
