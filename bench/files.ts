@@ -4,45 +4,15 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { memoryFolder } from './place.ts';
+import { measureScript } from './process.ts';
 import { writeTorchFile } from './torch-file.ts';
 
 const CLI = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const RIVALS = fileURLToPath(new URL('./rivals.js', import.meta.url));
-const RUNS = 3;
-
-interface Measured {
-  readonly seconds: number;
-  readonly megabytes: number;
-}
-
-/** The median of some runs of a Node script; memory is the peak of the process, as it tells it itself. */
-function measure(script: string, args: readonly string[]): Measured {
-  const runs: Measured[] = [];
-  for (let i = 0; i < RUNS; i++) {
-    const started = performance.now();
-    const reporter = "process.on('exit',()=>require('node:fs').writeSync(3,String(process.resourceUsage().maxRSS)))";
-    const child = spawnSync(
-      process.execPath,
-      [
-        '--import',
-        `data:text/javascript,import{createRequire}from'node:module';const require=createRequire('/');${reporter}`,
-        script,
-        ...args,
-      ],
-      {
-        stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      },
-    );
-    if (child.status !== 0) throw new Error(String(child.stderr));
-    runs.push({ seconds: (performance.now() - started) / 1000, megabytes: Number(String(child.output[3])) / 1024 });
-  }
-  runs.sort((a, b) => a.seconds - b.seconds);
-  return runs[RUNS >> 1];
-}
 
 function compare(name: string, ours: readonly string[], rival: readonly string[]): void {
-  const a = measure(CLI, ['normalize', '--backend', 'cpu', ...ours]);
-  const b = measure(RIVALS, rival);
+  const a = measureScript(CLI, ['normalize', '--backend', 'cpu', ...ours]);
+  const b = measureScript(RIVALS, rival);
   const cells = [
     `${a.seconds.toFixed(2)} s`,
     `${b.seconds.toFixed(2)} s`,
@@ -55,7 +25,7 @@ function compare(name: string, ours: readonly string[], rival: readonly string[]
 
 /** Of what no package here reads as well. */
 function rate(name: string, byteLength: number, ours: readonly string[]): void {
-  const { seconds, megabytes } = measure(CLI, ['normalize', '--backend', 'cpu', ...ours]);
+  const { seconds, megabytes } = measureScript(CLI, ['normalize', '--backend', 'cpu', ...ours]);
   const perSecond = `${(byteLength / seconds / 1e6).toFixed(0)} MB/s`;
   process.stdout.write(`| ${name} | ${seconds.toFixed(2)} s, ${perSecond} | | | ${megabytes.toFixed(0)} MB | |\n`);
 }

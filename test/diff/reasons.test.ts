@@ -4,9 +4,11 @@ import type { Side } from '../../src/diff/account.ts';
 import { REASONS, type ReasonCode, reasonsFor } from '../../src/diff/reasons.ts';
 import { recordedReasons } from '../../src/diff/recorded-reasons.ts';
 import { createEngine } from '../../src/engine.ts';
+import { DIALECT_NAMES, DIALECTS } from '../../src/estimators/dialects.ts';
 import { checkOptions, type NormalizeOptions } from '../../src/options.ts';
 import { prepareBatch } from '../../src/prepare.ts';
 import { type Batch, columnsOfBatch } from '../../src/samples/batch.ts';
+import { Random } from '../support/random.ts';
 
 const engine = createEngine({ backend: 'cpu' });
 afterAll(() => engine.close());
@@ -112,6 +114,35 @@ describe('of two settings', () => {
     const weights = { estimator: 'gdpo', rewardWeights: [1, 0.5] } as const;
     const weighed = await reasonsOf(both, { estimator: 'gdpo' }, weights, 0);
     expect(weighed.map(({ code }) => code)).toContain('reward-weights');
+  });
+});
+
+describe('every two frameworks', () => {
+  const random = new Random(7);
+  const rows = Array.from({ length: 60 }, (_, i) => ({ group: i % 5, rollout: random.integer(0, 3) }));
+  const mixed: Batch = {
+    groupIndex: rows.map(({ group }) => group),
+    rolloutId: rows.map(({ group, rollout }) => 10 * group + rollout),
+    // One reward for a rollout, as some frameworks demand; group 4 is flat.
+    reward: rows.map(({ group, rollout }) => (group === 4 ? 1 : (rollout * (group + 1)) / 4)),
+    trainableTokens: rows.map(() => random.integer(0, 3)),
+    status: rows.map(() => (random.integer(0, 5) === 0 ? 'failed' : 'completed')),
+  };
+
+  test('a change has a reason of its own, and rows without one do not change', async () => {
+    const sides = await Promise.all(
+      DIALECT_NAMES.filter((name) => 'grpo' in DIALECTS[name].estimators).map((like) => sideOf(mixed, { like })),
+    );
+    for (const from of sides) {
+      for (const to of sides) {
+        for (let row = 0; row < rows.length; row++) {
+          if (from.advantages[row] === to.advantages[row]) continue;
+          const codes = reasonsFor(from, to, row).map(({ code }) => code);
+          expect(codes.length).toBeGreaterThan(0);
+          expect(codes, `${from.settings.like} ${to.settings.like} row ${row}`).not.toContain('rule');
+        }
+      }
+    }
   });
 });
 

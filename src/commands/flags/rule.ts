@@ -113,6 +113,7 @@ export function ruleOptions(flags: RuleFlags): NormalizeOptions {
 export function ruleOptionsFromText(text: string, base: NormalizeOptions): NormalizeOptions {
   const parser = addRuleFlags(new Parser())
     .exitOverride()
+    .allowExcessArguments()
     .configureOutput({ writeErr: () => {} });
   try {
     parser.parse(text.trim().split(/\s+/).filter(Boolean), { from: 'user' });
