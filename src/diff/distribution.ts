@@ -1,4 +1,4 @@
-/** What a list of differences looks like in four numbers. */
+/** What a list of differences looks like in three numbers. */
 
 export interface Distribution {
   readonly mean: number;
@@ -10,21 +10,46 @@ export interface Distribution {
 export function distributionOf(parts: readonly Float64Array[]): Distribution {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (length === 0) return { mean: 0, median: 0, p90: 0 };
-  const sorted = new Float64Array(length);
+  const values = new Float64Array(length);
+  let sum = 0;
   let at = 0;
   for (const part of parts) {
-    sorted.set(part, at);
+    for (const value of part) sum += value;
+    values.set(part, at);
     at += part.length;
   }
-  sorted.sort();
-  let sum = 0;
-  for (const value of sorted) sum += value;
-  return { mean: sum / length, median: quantile(sorted, 0.5), p90: quantile(sorted, 0.9) };
+  return { mean: sum / length, median: quantile(values, 0.5), p90: quantile(values, 0.9) };
 }
 
-function quantile(sorted: Float64Array, share: number): number {
-  const place = (sorted.length - 1) * share;
+/** Brings values into another order. */
+function quantile(values: Float64Array, share: number): number {
+  const place = (values.length - 1) * share;
   const low = Math.floor(place);
-  const high = Math.ceil(place);
-  return sorted[low] + (sorted[high] - sorted[low]) * (place - low);
+  bringToPlace(values, low);
+  if (low === place) return values[low];
+  let next = Number.POSITIVE_INFINITY;
+  for (let i = low + 1; i < values.length; i++) if (values[i] < next) next = values[i];
+  return values[low] + (next - values[low]) * (place - low);
+}
+
+/** The value that a sort would put there; none before it is greater, none after it less. A sort costs ten times as much. */
+function bringToPlace(values: Float64Array, place: number): void {
+  let from = 0;
+  let to = values.length - 1;
+  while (from < to) {
+    const pivot = values[(from + to) >>> 1];
+    let low = from;
+    let high = to;
+    while (low <= high) {
+      while (values[low] < pivot) low++;
+      while (values[high] > pivot) high--;
+      if (low > high) break;
+      const value = values[low];
+      values[low++] = values[high];
+      values[high--] = value;
+    }
+    if (place <= high) to = high;
+    else if (place >= low) from = low;
+    else return;
+  }
 }

@@ -22,33 +22,54 @@ export function findDoubts(plan: Plan, columns: SampleColumns, disagreeing: numb
     const start = plan.rowOffsets[rollout];
     const end = plan.rowOffsets[rollout + 1];
     if (end - start < 2) continue;
-    const rows = Array.from({ length: end - start }, (_, i) => rowAt(plan, start + i));
-    if (rows.every((row) => sameReward(columns.rewards[row], columns.rewards[rows[0]]))) continue;
-    const [row, why] = doubtOf(rows, columns);
+    if (agree(plan, columns.rewards, start, end, -1)) continue;
+    const [row, why] = doubtOf(plan, columns, start, end);
     if (why === null) continue;
     count++;
-    first ??= { rollout: columns.rolloutIds.describe(columns.rolloutCodes![row]), row, why };
+    first ??= { rollout: columns.rolloutIds.describe(columns.rolloutCodes![row]), row, why: why() };
   }
   return { count, first };
 }
 
-function doubtOf(rows: readonly number[], columns: SampleColumns): [row: number, why: string | null] {
-  const tokens = rows.map((row) => tokensOf(columns, row));
-  const best = tokens.indexOf(Math.max(...tokens));
-  const row = rows[best];
-  const status = statusOf(columns.flags, row);
-  if (status === 'truncated' || status === 'aborted') return [row, `it is ${status}`];
-  const others = rows.filter((_, i) => i !== best);
-  const agree = others.every((other) => sameReward(columns.rewards[other], columns.rewards[others[0]]));
-  if (others.length > 1 && agree)
-    return [
-      row,
-      `its reward ${columns.rewards[row]} is the only one among ${rows.length}, the others have ${columns.rewards[others[0]]}`,
-    ];
-  const second = Math.max(...tokens.filter((_, i) => i !== best));
-  if (tokens[best] > second && tokens[best] - second < SMALLEST_LEAD * tokens[best])
-    return [row, `it has ${tokens[best]} trainable tokens, the next ${second}`];
+/** Looks at the rows of one rollout; the words are made for the first doubt alone. */
+function doubtOf(
+  plan: Plan,
+  columns: SampleColumns,
+  start: number,
+  end: number,
+): [row: number, why: (() => string) | null] {
+  const { rewards, flags } = columns;
+  let best = start;
+  let most = -1;
+  let second = -1;
+  for (let position = start; position < end; position++) {
+    const tokens = tokensOf(columns, rowAt(plan, position));
+    if (tokens > most) {
+      second = most;
+      most = tokens;
+      best = position;
+    } else if (tokens > second) second = tokens;
+  }
+  const row = rowAt(plan, best);
+  const status = statusOf(flags, row);
+  if (status === 'truncated' || status === 'aborted') return [row, () => `it is ${status}`];
+  if (end - start > 2 && agree(plan, rewards, start, end, best)) {
+    const other = rowAt(plan, best === start ? start + 1 : start);
+    const why = () =>
+      `its reward ${rewards[row]} is the only one among ${end - start}, the others have ${rewards[other]}`;
+    return [row, why];
+  }
+  if (most > second && most - second < SMALLEST_LEAD * most)
+    return [row, () => `it has ${most} trainable tokens, the next ${second}`];
   return [row, null];
+}
+
+/** Whether the rows at some positions, but for one of them, have one reward. */
+function agree(plan: Plan, rewards: Float64Array, start: number, end: number, but: number): boolean {
+  const first = rewards[rowAt(plan, but === start ? start + 1 : start)];
+  for (let position = start; position < end; position++)
+    if (position !== but && !sameReward(rewards[rowAt(plan, position)], first)) return false;
+  return true;
 }
 
 function tokensOf({ fixedTokens, lossMasks }: SampleColumns, row: number): number {

@@ -96,6 +96,23 @@ describe('a distribution', () => {
     for (const [name, value] of Object.entries(expected))
       expect(found[name as keyof typeof found]).toBeCloseTo(value, 12);
   });
+
+  test('is that of a sort, with many equal values too', () => {
+    const values = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.double({ min: 0, max: 9, noNaN: true }));
+    fc.assert(
+      fc.property(fc.array(values, { minLength: 1, maxLength: 60 }), (list) => {
+        const sorted = Float64Array.from(list).sort();
+        const at = (share: number) => {
+          const place = (sorted.length - 1) * share;
+          const [low, high] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];
+          return low + (high - low) * (place % 1);
+        };
+        const found = distributionOf([Float64Array.from(list)]);
+        expect(found.median).toBeCloseTo(at(0.5), 12);
+        expect(found.p90).toBeCloseTo(at(0.9), 12);
+      }),
+    );
+  });
 });
 
 test('rounding is relative above 1 and absolute below, and explains no infinity', () => {
