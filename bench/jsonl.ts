@@ -7,7 +7,7 @@ import { generator } from './data.ts';
 import type { Subject } from './harness.ts';
 import { memoryFolder } from './place.ts';
 
-const OUTPUT_FIELDS = { advantage: 'advantage', rawReward: 'raw_reward', overwrite: false };
+const OUTPUT_FIELDS = { advantage: 'advantage', rawReward: 'raw_reward', extra: [], overwrite: false };
 const READ_OPTIONS = { layout: resolveLayout({}), outputFields: OUTPUT_FIELDS, keepIndexes: false };
 
 export async function* jsonl(): AsyncGenerator<Subject> {
@@ -30,7 +30,7 @@ export async function* jsonl(): AsyncGenerator<Subject> {
     try {
       yield subject('JSON.parse of every line', () => parseLines(file));
       yield subject('read columns', () => runTask({ do: 'read', portion, options: READ_OPTIONS }, () => {}));
-      const values = { rawRewards: new Float64Array(rows), advantages: new Float32Array(rows) };
+      const values = { rawRewards: new Float64Array(rows), advantages: new Float32Array(rows), extras: [], keep: null };
       yield subject('write rows', () =>
         runTask({ do: 'augment', portion, values, fields: OUTPUT_FIELDS, place: null }, () => {}),
       );

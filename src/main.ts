@@ -40,7 +40,7 @@ function buildProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(`rollnorm: ${text}`) })
     .addHelpText(
       'after',
-      '\nExit status: 0 done, 2 usage, 3 bad input, 4 no such adapter, 70 internal or GPU fault, 74 read or write failed.',
+      '\nExit status: 0 done, 1 a condition of --fail-on, 2 usage, 3 bad input, 4 no such adapter, 70 internal or GPU fault, 74 read or write failed.',
     );
   addNormalize(program);
   addParity(program);

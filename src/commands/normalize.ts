@@ -19,10 +19,13 @@ import {
   withRewardWeights,
 } from './flags/input.ts';
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
+import { type Condition, failuresOf, parseConditions } from './normalize/fail-on.ts';
 import { expandInputs, formatOfName, OUTPUT_FORMATS, type OutputFormat, outputsInFolder } from './normalize/files.ts';
+import { DROP_REASONS, EMIT_FIELDS, emittedNames, rowWishes } from './normalize/row-wishes.ts';
 import { type BatchFile, type RunSettings, runBatch } from './normalize/run.ts';
 import {
   addReports,
+  describeDropped,
   describeRecorded,
   describeRun,
   describeWarnings,
@@ -30,7 +33,7 @@ import {
   type FileSummary,
   summarize,
 } from './normalize/summary.ts';
-import { parseName } from './options.ts';
+import { parseList, parseName } from './options.ts';
 import { printable } from './printable.ts';
 import { Progress } from './progress.ts';
 import { refuseManyTargets } from './targets.ts';
@@ -41,11 +44,14 @@ interface Flags extends InputFlags, RuleFlags, BackendFlags {
   outDir?: string;
   resume?: true;
   only?: true;
+  emit?: string[];
+  drop?: string[];
   to?: OutputFormat;
   advantageField: string;
   rawRewardField: string;
   overwrite?: boolean;
   summary?: string;
+  failOn?: string[];
 }
 
 export function addNormalize(program: Command): void {
@@ -65,6 +71,12 @@ export function addNormalize(program: Command): void {
     )
     .option('--resume', 'skip files whose output is in the directory already')
     .option('--only', 'write file, row, the ids, raw_reward and advantage instead of whole rows')
+    .option(
+      '--emit <fields>',
+      `add fields, in the order given: ${EMIT_FIELDS.join(', ')} (of the row's group)`,
+      parseList,
+    )
+    .option('--drop <rows>', `leave out rows of these: ${DROP_REASONS.join(', ')} (--only, or JSONL)`, parseList)
     .addOption(
       new Option('--to <format>', "format of the output (default: by its name, else the input's)").choices(
         OUTPUT_FORMATS,
@@ -73,7 +85,12 @@ export function addNormalize(program: Command): void {
     .option('--advantage-field <name>', 'name of the field added for the advantage', parseName, 'advantage')
     .option('--raw-reward-field <name>', "name of the field added for the row's own reward", parseName, 'raw_reward')
     .option('--overwrite', 'replace fields of these names')
-    .option('--summary <file>', 'write what was done as JSON', parseName);
+    .option('--summary <file>', 'write what was done as JSON', parseName)
+    .option(
+      '--fail-on <conditions>',
+      'exit 1, once all is written, on fallback, disagreement, flat>0.5, ...: shares, or codes of warnings',
+      parseList,
+    );
   addInputFlags(command);
   addRuleFlags(command);
   addBackendFlags(command);
@@ -92,8 +109,12 @@ Examples:
 
 async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
   const options = withRewardWeights(ruleOptions(flags), flags);
-  const fields = outputFields(flags);
-  const { perReward } = checkOptions(options).estimator;
+  const { estimator } = checkOptions(options);
+  const { perReward } = estimator;
+  const layout = inputLayout(flags, perReward);
+  const wishes = rowWishes(flags, estimator, layout);
+  const fields = outputFields(flags, emittedNames(wishes));
+  const conditions = parseConditions(flags.failOn ?? []);
   const { files, passedOver, hasFolder } = expandInputs(
     paths.length > 0 ? paths : ['-'],
     presetNamed(flags.from ?? 'miles').passesOver,
@@ -111,8 +132,9 @@ async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
   const bytes = bytesOfFiles(files);
   const progress = new Progress(bytes === undefined ? undefined : PASSES * bytes);
   const settings: RunSettings = {
-    layout: inputLayout(flags, perReward),
+    layout,
     fields,
+    wishes,
     options,
     maxLine: flags.maxLine,
     only: flags.only ?? false,
@@ -123,7 +145,7 @@ async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
     progress,
   };
   try {
-    await runBatches(batches, settings, flags, files.length === 1);
+    await runBatches(batches, settings, flags, conditions, files.length === 1);
   } finally {
     progress.stop();
     await pool.close();
@@ -153,7 +175,13 @@ function planBatches(files: readonly string[], hasFolder: boolean, flags: Flags)
   return oneBatch ? [named] : named.map((file) => [file]);
 }
 
-async function runBatches(batches: BatchFile[][], settings: RunSettings, flags: Flags, isOne: boolean): Promise<void> {
+async function runBatches(
+  batches: BatchFile[][],
+  settings: RunSettings,
+  flags: Flags,
+  conditions: readonly Condition[],
+  isOne: boolean,
+): Promise<void> {
   const { summary, outDir, resume } = flags;
   const summaryOutput = summary === undefined ? undefined : await openOutput(summary, { compress: 'none' });
   const done: FileSummary[] = [];
@@ -168,7 +196,7 @@ async function runBatches(batches: BatchFile[][], settings: RunSettings, flags: 
     });
     const runOne = async (batch: BatchFile[]) => {
       try {
-        const summaries = await runBatch(batch, settings);
+        const summaries = (await runBatch(batch, settings)).map((one) => judged(one, conditions));
         for (const one of summaries) reportFile(one, isOne);
         done.push(...summaries);
       } catch (error) {
@@ -193,12 +221,30 @@ async function runBatches(batches: BatchFile[][], settings: RunSettings, flags: 
     await summaryOutput?.abort();
     throw error;
   }
+  for (const one of done) process.stderr.write(describeFailedOn(one, conditions, isOne ? undefined : one.file));
   if (failures.length > 0) process.exitCode = Math.max(...failures.map(({ status }) => status));
+  else if (done.some(({ failed_on }) => failed_on && failed_on.length > 0)) process.exitCode = CONDITION_FAILED;
+}
+
+const CONDITION_FAILED = 1;
+
+function judged(summary: FileSummary, conditions: readonly Condition[]): FileSummary {
+  if (conditions.length === 0) return summary;
+  return { ...summary, failed_on: failuresOf(summary, conditions).map(({ condition }) => condition) };
+}
+
+function describeFailedOn(summary: FileSummary, conditions: readonly Condition[], file?: string): string {
+  const name = file === undefined ? '' : `${printable(file)}: `;
+  const lines = failuresOf(summary, conditions).map(
+    ({ condition, why }) => `failed on ${condition}: ${printable(why)}`,
+  );
+  return lines.map((line) => `rollnorm: ${name}${line}\n`).join('');
 }
 
 function reportFile(summary: FileSummary, isOne: boolean): void {
   const name = isOne ? undefined : printable(summary.file);
   process.stderr.write(describeWarnings(summary.warnings, name) + describeRun(summary, name));
+  if (summary.dropped) process.stderr.write(describeDropped(summary.dropped, name));
   if (summary.recorded) process.stderr.write(describeRecorded(summary.recorded));
 }
 
@@ -233,9 +279,12 @@ async function forEachConcurrently<T>(
   await Promise.all(Array.from({ length: Math.max(1, Math.min(count, items.length)) }, lane));
 }
 
-function outputFields({ advantageField, rawRewardField, overwrite = false }: Flags): OutputFields {
+function outputFields({ advantageField, rawRewardField, overwrite = false }: Flags, extra: string[]): OutputFields {
   if (advantageField === rawRewardField) {
     throw new UsageError(`--advantage-field and --raw-reward-field must differ, both are '${advantageField}'`);
   }
-  return { advantage: advantageField, rawReward: rawRewardField, overwrite };
+  const names = [advantageField, rawRewardField, ...extra];
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new UsageError(`two of the added fields are called '${twice}'`);
+  return { advantage: advantageField, rawReward: rawRewardField, extra, overwrite };
 }

@@ -1,4 +1,4 @@
-/** Writes Parquet and Arrow: whole rows of such inputs with two columns more, and sidecars. */
+/** Writes Parquet and Arrow: whole rows of such inputs with columns more, and sidecars. */
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import type { OutputFields } from './layouts/fields.ts';
 import type { Output } from './output.ts';
 import { runChunkJobInPool } from './parquet/encode-task.ts';
 import { openParquet, type ParquetFile } from './parquet/metadata.ts';
+import { selectValues } from './parquet/select-values.ts';
 import { columnsOnlyJob, type OutputColumn } from './parquet/write-columns-only.ts';
 import { type FlatColumn, flatJob, sliceValues } from './parquet/write-flat.ts';
 import { withColumnsJob } from './parquet/write-with-columns.ts';
@@ -16,22 +17,23 @@ import { openRandomAccess, type RandomAccessFile } from './random-access.ts';
 import type { SidecarRows } from './sidecar.ts';
 import type { TaskPool } from './task-pool.ts';
 import { createTemporaryFile, fileError, removeTemporaryFile, writerTo } from './temporary-files.ts';
-import type { RowResults } from './write-input-rows.ts';
+import { type RowResults, sliceResults } from './write-input-rows.ts';
 
 /** Pages of new columns; the fastest of those that every reader knows. */
 const CODEC = 'snappy';
 
 export async function writeBinaryRows(
   input: Input,
-  { rawRewards, advantages }: RowResults,
-  { rawReward, advantage, overwrite }: OutputFields,
+  results: RowResults,
+  fields: OutputFields,
   output: Output,
   pool: TaskPool,
 ): Promise<void> {
   const { path, name } = input;
-  const names = { rawRewardName: rawReward, advantageName: advantage };
+  const columns = resultColumns(results, fields);
+  const replace = fields.overwrite;
   if (input.format === 'arrow') {
-    const task = { do: 'write-whole', path, name, ...names, rawRewards, advantages, replace: overwrite } as const;
+    const task = { do: 'write-whole', path, name, columns, replace } as const;
     await withDescriptor(output, (descriptor) =>
       pool.run({ ...task, descriptor, outputName: name }, { emit: () => {} }),
     );
@@ -40,21 +42,18 @@ export async function writeBinaryRows(
   await withParquet(input, (file, parquet) => {
     const valuesOf = (part: number) => {
       const { firstRow, rowCount } = parquet.rowGroups[part];
-      return {
-        rawReward: { name: rawReward, values: rawRewards.subarray(firstRow, firstRow + rowCount) },
-        advantage: { name: advantage, values: advantages.subarray(firstRow, firstRow + rowCount) },
-      };
+      return columns.map(({ values }) => sliceValues(values, firstRow, firstRow + rowCount));
     };
     return withDescriptor(output, (descriptor) => {
       const write = writerTo(descriptor, name);
-      return runChunkJobInPool(withColumnsJob(file, parquet, { ...names, valuesOf }, overwrite, write), CODEC, pool);
+      return runChunkJobInPool(withColumnsJob(file, parquet, { columns, valuesOf }, replace, write), CODEC, pool);
     });
   });
 }
 
-/** Whether the rows of a sidecar need the codes of index. */
-export function needsIndexes(input: Input, format: 'jsonl' | 'parquet' | 'arrow'): boolean {
-  return !(format === 'parquet' && input.format === 'parquet' && input.copiedIds?.get('index')?.isInteger);
+/** Whether the rows of a sidecar need the codes of index. @param dropsRows columns are copied with all their rows, or not at all */
+export function needsIndexes(input: Input, format: 'jsonl' | 'parquet' | 'arrow', dropsRows: boolean): boolean {
+  return dropsRows || !(format === 'parquet' && input.format === 'parquet' && input.copiedIds?.get('index')?.isInteger);
 }
 
 export async function writeSidecarColumns(
@@ -65,17 +64,16 @@ export async function writeSidecarColumns(
   pool: TaskPool,
 ): Promise<void> {
   const { name } = input;
-  const { rowCount } = sidecar.rows;
+  const kept = keptRows(sidecar);
+  const rowCount = kept?.length ?? sidecar.rows.rowCount;
+  const allNew = () => selectColumns(newColumns(sidecarColumns(sidecar, new Map())), kept);
   await withDescriptor(output, async (descriptor) => {
     if (format === 'arrow') {
-      const columns = newColumns(sidecarColumns(sidecar, new Map()));
+      const columns = allNew();
       return pool.run({ do: 'write-sidecar', columns, rowCount, descriptor, outputName: name }, { emit: () => {} });
     }
     const write = writerTo(descriptor, name);
-    if (input.format !== 'parquet') {
-      const columns = newColumns(sidecarColumns(sidecar, new Map()));
-      return runChunkJobInPool(flatJob(columns, rowCount, write), CODEC, pool);
-    }
+    if (input.format !== 'parquet' || kept) return runChunkJobInPool(flatJob(allNew(), rowCount, write), CODEC, pool);
     await withParquet(input, (file, parquet) => {
       const columns = sidecarColumns(sidecar, input.copiedIds ?? new Map());
       const news = newColumns(columns);
@@ -89,6 +87,19 @@ export async function writeSidecarColumns(
       return runChunkJobInPool(columnsOnlyJob(file, parquet, output, valuesOf, write), CODEC, pool);
     });
   });
+}
+
+/** Rows of the file that are not left out, from 0; null: all. */
+function keptRows({ rows: { firstRow, rowCount }, results: { keep } }: SidecarRows): Uint32Array | null {
+  if (!keep) return null;
+  const kept = new Uint32Array(rowCount);
+  let count = 0;
+  for (let row = 0; row < rowCount; row++) if (keep[firstRow + row] === 1) kept[count++] = row;
+  return kept.subarray(0, count);
+}
+
+function selectColumns(columns: readonly FlatColumn[], rows: Uint32Array | null): readonly FlatColumn[] {
+  return rows ? columns.map((column) => ({ ...column, values: selectValues(column.values, rows) })) : columns;
 }
 
 function asNew({ name, kind, nullable }: FlatColumn): OutputColumn {
@@ -129,14 +140,17 @@ function sidecarColumns(
     if (path) all.push({ name, path });
     else if (codes?.some((code) => code !== NO_ID)) all.push(idColumn(name, codes, coder));
   }
-  const rewards = results.rawRewards.subarray(from, to);
-  const advantages = results.advantages.subarray(from, to);
-  all.push(
+  return [...all, ...resultColumns(sliceResults(results, from, to), fields)];
+}
+
+/** What is added to every row. */
+function resultColumns({ rawRewards, advantages, extras }: RowResults, fields: OutputFields): FlatColumn[] {
+  return [
     {
       name: fields.rawReward,
       kind: 'double',
       nullable: true,
-      values: { kind: 'double', values: rewards, present: 'not NaN' },
+      values: { kind: 'double', values: rawRewards, present: 'not NaN' },
     },
     {
       name: fields.advantage,
@@ -144,8 +158,8 @@ function sidecarColumns(
       nullable: false,
       values: { kind: 'float', values: advantages, present: null },
     },
-  );
-  return all;
+    ...extras,
+  ];
 }
 
 /** A rollout that is known by its index has no rollout_id. */

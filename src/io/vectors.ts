@@ -66,9 +66,3 @@ export interface ColumnInfo {
   readonly type: string;
   readonly isList: boolean;
 }
-
-/** Columns that a writer adds to every row. */
-export interface AddedColumns {
-  readonly rawReward: { readonly name: string; readonly values: Float64Array /* NaN: null */ };
-  readonly advantage: { readonly name: string; readonly values: Float32Array };
-}

@@ -1,10 +1,13 @@
 /** Writes the rows of an input back whole, with what was computed for them. */
 import { writeBinaryRows } from './binary-output.ts';
+import type { ExtraColumn } from './extra-columns.ts';
 import type { Input } from './input.ts';
 import { giveUpPositions, sharePositions } from './jsonl/output-positions.ts';
 import { augmentCompressedLines, ReaderGone } from './jsonl/write-rows.ts';
 import type { OutputFields } from './layouts/fields.ts';
 import type { OpenFile, Output } from './output.ts';
+import { detached } from './parquet/encode-task.ts';
+import { sliceValues } from './parquet/write-flat.ts';
 import type { CompressedLinesPortion, LinesPortion } from './portion.ts';
 import type { InputRows } from './read-input.ts';
 import type { TaskPool } from './task-pool.ts';
@@ -14,6 +17,24 @@ export interface RowResults {
   readonly rawRewards: Float64Array;
   /** Binary32 per row of the input. */
   readonly advantages: Float32Array;
+  /** Of every row of the input, in the order in which they are written. */
+  readonly extras: readonly ExtraColumn[];
+  /** 0 for rows that are left out; null: none is. */
+  readonly keep: Uint8Array | null;
+}
+
+/** The results of rows [from, to) of those given. */
+export function sliceResults(
+  { rawRewards, advantages, extras, keep }: RowResults,
+  from: number,
+  to: number,
+): RowResults {
+  return {
+    rawRewards: rawRewards.subarray(from, to),
+    advantages: advantages.subarray(from, to),
+    extras: extras.map((column) => ({ ...column, values: sliceValues(column.values, from, to) })),
+    keep: keep?.subarray(from, to) ?? null,
+  };
 }
 
 /** Portions that may be done or under way and not yet written, for each thread. */
@@ -32,7 +53,8 @@ export async function writeInputRows(
   input.requireUnchanged();
   const [first] = input.portions;
   // An empty output must still be a member or frame, which is left to the output itself.
-  const file = input.format === 'jsonl' && rows.rowCount > 0 ? output.takeOver() : null;
+  const isEmpty = results.keep ? !results.keep.includes(1) : rows.rowCount === 0;
+  const file = input.format === 'jsonl' && !isEmpty ? output.takeOver() : null;
   if (first?.format === 'compressed-lines' && file === null) {
     await augmentCompressedLines(first, results, fields, output).catch(ignoreClosedPipe);
     advance(input.byteLength);
@@ -47,7 +69,7 @@ export async function writeInputRows(
 async function augmentPortions(
   input: Input,
   { portionRows }: InputRows,
-  { rawRewards, advantages }: RowResults,
+  results: RowResults,
   fields: OutputFields,
   output: Output,
   file: OpenFile | null,
@@ -64,7 +86,7 @@ async function augmentPortions(
   const begin = (i: number) => {
     const from = starts[i];
     const to = from + portionRows[i];
-    const values = { rawRewards: rawRewards.slice(from, to), advantages: advantages.slice(from, to) };
+    const values = copyResults(sliceResults(results, from, to));
     const pieces: Uint8Array[] = [];
     const emit = (piece: unknown) => pieces.push(piece as Uint8Array);
     const portion = input.portions[i] as LinesPortion | CompressedLinesPortion;
@@ -93,6 +115,16 @@ async function augmentPortions(
     // Whoever is still at it has the file's number, which may be another file's once this one is closed.
     await Promise.allSettled(running.map(({ done }) => done));
   }
+}
+
+/** What is sent to a thread goes there with the whole buffer that it is a part of. */
+function copyResults({ rawRewards, advantages, extras, keep }: RowResults): RowResults {
+  return {
+    rawRewards: rawRewards.slice(),
+    advantages: advantages.slice(),
+    extras: extras.map((column) => ({ ...column, values: detached(column.values) })),
+    keep: keep?.slice() ?? null,
+  };
 }
 
 function ignoreClosedPipe(error: unknown): void {

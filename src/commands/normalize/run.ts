@@ -7,19 +7,23 @@ import type { OutputFields } from '../../io/layouts/fields.ts';
 import { type Output, openOutput } from '../../io/output.ts';
 import { named } from '../../io/read-input.ts';
 import { writeSidecarLines } from '../../io/sidecar.ts';
-import { writeInputRows } from '../../io/write-input-rows.ts';
-import type { NormalizeOptions } from '../../options.ts';
+import { type RowResults, sliceResults, writeInputRows } from '../../io/write-input-rows.ts';
+import { checkOptions, type NormalizeOptions } from '../../options.ts';
+import { prepareBatch } from '../../prepare.ts';
 import type { Report } from '../../report.ts';
 import type { AssembledBatch } from '../../samples/assembler.ts';
 import { splitByCode } from '../../samples/split.ts';
 import { type ReadSettings, readBatch } from '../read-batch.ts';
 import type { OutputFormat } from './files.ts';
 import { compareRecorded, type RecordedComparison } from './recorded.ts';
+import { type Dropped, RowFacts } from './row-facts.ts';
+import { needsDetails, type RowWishes, refuseDropFromWholeRows } from './row-wishes.ts';
 import { addReports, type FileSummary, withWarnings } from './summary.ts';
 
 export interface RunSettings extends ReadSettings {
   readonly fields: OutputFields;
   readonly options: NormalizeOptions;
+  readonly wishes: RowWishes;
   /** A sidecar instead of whole rows. */
   readonly only: boolean;
   /** Asked for by name; undefined: the input's own. */
@@ -57,15 +61,17 @@ async function normalizeInputs(
   settings: RunSettings,
 ): Promise<FileSummary[]> {
   const started = performance.now();
+  const drops = settings.wishes.drop.length > 0;
+  for (const input of inputs) if (writesWholeRows(input, settings)) refuseDropFromWholeRows(input, settings.wishes);
   const { batch, ranges, warnings } = await readBatch(inputs, settings, (input) =>
     writesWholeRows(input, settings)
       ? { outputFields: settings.fields, keepIndexes: false }
-      : { outputFields: null, keepIndexes: needsIndexes(input, sidecarFormat(input, settings)) },
+      : { outputFields: null, keepIndexes: needsIndexes(input, sidecarFormat(input, settings), drops) },
   );
   const notWhole = inputs.filter((input) => !settings.only && !writesWholeRows(input, settings));
   const formatWarnings = [...new Set(notWhole.flatMap((input) => whyNotWhole(input, settings)))];
   const read = performance.now();
-  const { advantages, rawRewards: rewards, reports, recorded } = await normalizeBatch(batch, settings);
+  const { results, dropped, reports, recorded } = await normalizeBatch(batch, settings);
   const report = addReports(reports);
   const computed = performance.now();
   for (let i = 0; i < inputs.length; i++) await writeFile(i);
@@ -76,8 +82,8 @@ async function normalizeInputs(
     write: (performance.now() - computed) / 1000,
   };
   const all: Report = { ...report, ...withWarnings(report, [...formatWarnings, ...warnings]) };
-  const comparison = recorded ? { recorded } : {};
-  const common = { ...all, batches: reports.length, preset: settings.layout.preset, ...comparison, seconds };
+  const more = { ...(dropped && { dropped }), ...(recorded && { recorded }) };
+  const common = { ...all, batches: reports.length, preset: settings.layout.preset, ...more, seconds };
   const output = outputs.length === 1 ? files[0].output : null;
   return [{ ...common, file: files.map(({ file }) => file).join(', '), output }];
 
@@ -86,14 +92,10 @@ async function normalizeInputs(
     const range = ranges[i];
     const end = range.firstRow + range.rowCount;
     if (writesWholeRows(input, settings)) {
-      const results = {
-        rawRewards: rewards.subarray(range.firstRow, end),
-        advantages: advantages.subarray(range.firstRow, end),
-      };
+      const own = sliceResults(results, range.firstRow, end);
       const advance = (bytes: number) => settings.progress.advance(bytes, 'writing');
-      await writeInputRows(input, range, results, settings.fields, outputs[i], settings.pool, advance);
+      await writeInputRows(input, range, own, settings.fields, outputs[i], settings.pool, advance);
     } else {
-      const results = { rawRewards: rewards, advantages };
       const { columns, side } = batch;
       const sidecar = { file: files[i].file, rows: range, columns, side, results, fields: settings.fields };
       await writeSidecar(input, sidecar, settings, outputs[i]);
@@ -132,25 +134,30 @@ function whyNotWhole(input: Input, { format }: RunSettings): string[] {
 }
 
 interface Normalized {
-  /** Binary64 per row; the rows' own rewards where nothing weighs them. */
-  readonly rawRewards: Float64Array;
-  readonly advantages: Float32Array;
+  readonly results: RowResults;
+  readonly dropped: Dropped | null;
   readonly reports: readonly Report[];
   readonly recorded: RecordedComparison | null;
 }
 
 async function normalizeBatch(
   { columns, side, facts }: AssembledBatch,
-  { options, engine, layout }: RunSettings,
+  { options, engine, layout, wishes }: RunSettings,
 ): Promise<Normalized> {
   const own = facts.promptGroupSizes;
   const sized = own && options.promptGroupSizes === undefined ? { ...options, promptGroupSizes: own } : options;
   const reports: Report[] = [];
   const advantages = new Float32Array(columns.rowCount);
   let rawRewards = columns.rewards;
+  const wantsFacts = wishes.emit.length > 0 || wishes.drop.length > 0;
+  const rowFacts = wantsFacts ? new RowFacts(wishes, columns) : null;
+  const { estimator } = checkOptions(options);
   for (const { columns: part, rows } of splitByCode(columns, side.batchCodes)) {
     if (rows && sized.promptGroupSizes) throw new UsageError('--prompt-group-sizes with several batches');
-    const result = await engine.normalizeColumns(part, rows ? options : { ...sized, output: advantages });
+    const partOptions = rows ? options : { ...sized, output: advantages };
+    const prepared = prepareBatch(part, partOptions);
+    const result = await engine.normalizePlanned(prepared, partOptions, needsDetails(wishes));
+    rowFacts?.add(prepared.plan, result.details, estimator, rows);
     reports.push(result.report);
     if (!rows) rawRewards = result.rawRewards;
     else {
@@ -162,12 +169,12 @@ async function normalizeBatch(
     }
   }
   const { recorded } = side;
-  if (!recorded || reports.length > 1 || !layout.recorded) return { advantages, rawRewards, reports, recorded: null };
+  const results = { rawRewards, advantages, extras: rowFacts?.columns() ?? [], keep: rowFacts?.keep ?? null };
+  const normalized = { results, dropped: rowFacts?.dropped ?? null, reports };
+  if (!recorded || reports.length > 1 || !layout.recorded) return { ...normalized, recorded: null };
   const column = layout.recorded.text;
   return {
-    advantages,
-    rawRewards,
-    reports,
+    ...normalized,
     recorded: await compareRecorded(column, recorded, advantages, columns, sized, engine),
   };
 }

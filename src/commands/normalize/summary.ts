@@ -3,6 +3,7 @@ import type { Report } from '../../report.ts';
 import { packageVersion } from '../../version.ts';
 import type { WarningCode } from '../../warnings.ts';
 import type { RecordedComparison } from './recorded.ts';
+import type { Dropped } from './row-facts.ts';
 
 export interface Seconds {
   readonly read: number;
@@ -17,6 +18,10 @@ export type FileSummary = Omit<Report, 'seconds'> & {
   readonly batches: number;
   readonly preset: string;
   readonly recorded?: RecordedComparison;
+  /** Rows that were left out, where any were to be. */
+  readonly dropped?: Dropped;
+  /** The conditions that failed, as they were given, where there are any. */
+  readonly failed_on?: readonly string[];
   readonly seconds: Seconds;
 };
 
@@ -92,8 +97,20 @@ export function summarize(
     ...total.seconds,
     write: files.reduce((sum, file) => sum + file.seconds.write, 0),
   };
-  const totals = total && { ...total, file: undefined, output: undefined, recorded: undefined, seconds };
+  const ofFiles = { dropped: addDropped(files), failed_on: allFailedOn(files) };
+  const totals = total && { ...total, file: undefined, output: undefined, recorded: undefined, ...ofFiles, seconds };
   return { ...totals, files, failures, skipped, version };
+}
+
+function addDropped(files: readonly FileSummary[]): Dropped | undefined {
+  const own = files.flatMap(({ dropped }) => (dropped ? [dropped] : []));
+  if (own.length === 0) return undefined;
+  return own.reduce((a, b) => ({ flat: a.flat + b.flat, excluded: a.excluded + b.excluded }));
+}
+
+/** Each condition once. */
+function allFailedOn(files: readonly FileSummary[]): string[] | undefined {
+  return files[0]?.failed_on && [...new Set(files.flatMap(({ failed_on }) => failed_on ?? []))];
 }
 
 export function describeWarnings(warnings: readonly string[], file?: string): string {
@@ -119,4 +136,9 @@ export function describeRecorded({ column, rows, largest_difference, differing, 
       ? 'agree with ours'
       : `differ from ours in ${differing} of ${rows} rows, by ${largest_difference.toPrecision(3)} at most; ${explained}`;
   return `rollnorm: the advantages that the file carries (${column}) ${found}\n`;
+}
+
+export function describeDropped({ flat, excluded }: Dropped, file?: string): string {
+  const name = file === undefined ? '' : `${file}: `;
+  return `rollnorm: ${name}left out ${flat} rows of flat groups and ${excluded} of excluded rollouts\n`;
 }

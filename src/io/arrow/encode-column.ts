@@ -1,6 +1,6 @@
 /** New columns as the buffers of a record batch. */
 import { InputError } from '../../errors.ts';
-import type { ColumnValues } from '../parquet/new-columns.ts';
+import { type ColumnValues, widened } from '../parquet/new-columns.ts';
 import type { Presence } from '../vectors.ts';
 
 export interface EncodedColumn {
@@ -22,6 +22,10 @@ export function encodeColumn(values: ColumnValues, from: number, to: number): En
       return withValidity(null, from, to, [encodeSequence(values.first + from, to - from)]);
     case 'bool':
       return withValidity(values.present, from, to, [packBits(values.values, from, to)]);
+    case 'whole': {
+      const words = widened(values.values.subarray(from, to));
+      return withValidity(values.present, from, to, [bytesOf(words)]);
+    }
     default: {
       const slice = values.values.subarray(from, to);
       const present = values.present === 'not NaN' ? notNaN(slice as Float64Array | Float32Array) : values.present;

@@ -34,7 +34,7 @@ export class FlatArrowWriter {
   readonly #blocks: WrittenBlock[] = [];
 
   constructor(columns: readonly NewColumn[], format: 'file' | 'stream', write: Write) {
-    this.#fields = columns.map(({ name, kind, nullable }) => ({ name, type: TYPES[kind], nullable }));
+    this.#fields = columns.map(fieldOf);
     this.#output = new MessageOutput(format, write);
     this.#output.message(newSchemaFlatBuffer(this.#fields), 0, () => {});
   }
@@ -77,6 +77,10 @@ function batchEnd(values: readonly ColumnValues[], from: number, rowCount: numbe
     while (to - from > 1 && textBytes(column, from, to) > BATCH_TEXT_BYTES) to = from + ((to - from) >>> 1);
   }
   return to;
+}
+
+export function fieldOf({ name, kind, nullable }: NewColumn): NewField {
+  return { name, type: TYPES[kind], nullable };
 }
 
 const TYPES: Readonly<Record<ColumnKind, NewField['type']>> = {

@@ -14,10 +14,11 @@ import type { RecordBatch } from './record-batch.ts';
 import { type ArrowField, dictionariesOf, layoutOf } from './schema.ts';
 import { extendedSchema, extendSchemaFlatBuffer, type NewField, refuseUnknownSlots } from './schema-message.ts';
 import { FooterSlot, HeaderType, MessageSlot, RecordBatchSlot } from './slots.ts';
+import { fieldOf } from './write-flat.ts';
 
 const COPIED_AT_ONCE = 1 << 22;
 
-/** Every input column, its type and all metadata stay; the two columns come last. The framing becomes that of Arrow 0.15. */
+/** Every input column, its type and all metadata stay; the new columns come last. The framing becomes that of Arrow 0.15. */
 export function writeWithColumns(
   file: RandomAccessFile,
   arrow: ArrowFile,
@@ -25,7 +26,7 @@ export function writeWithColumns(
   { replace }: { readonly replace: boolean },
   write: Write,
 ): void {
-  const names = [source.rawRewardName, source.advantageName];
+  const names = source.columns.map(({ name }) => name);
   const removed = arrow.layout.fields.filter((field) => names.includes(field.name));
   if (removed.length > 0 && !replace) throw new InputError(`there is already a column ${removed[0].name}`);
   new Rewriter(file, arrow, source, removed, write).run();
@@ -109,11 +110,7 @@ class Rewriter {
   }
 
   #newFields(): NewField[] {
-    const { rawRewardName, advantageName } = this.#source;
-    return [
-      { name: rawRewardName, type: 'double', nullable: true },
-      { name: advantageName, type: 'float', nullable: false },
-    ];
+    return this.#source.columns.map(fieldOf);
   }
 
   #removedNames(): string[] {
@@ -131,17 +128,15 @@ class Rewriter {
   #writeBatch(index: number): void {
     const batch = openBatch(this.#file, this.#arrow, index);
     refuseUnknownSlots(batch.table, RecordBatchSlot);
-    const { rawReward, advantage } = this.#source.valuesOf(index);
+    const values = this.#source.valuesOf(index);
     const { rowCount } = batch;
-    if (rawReward.values.length !== rowCount || advantage.values.length !== rowCount)
-      throw new Error(`${batch.place} has ${rowCount} rows, but got ${advantage.values.length} values`);
+    for (const column of values) {
+      if ('values' in column && column.values.length !== rowCount)
+        throw new Error(`${batch.place} has ${rowCount} rows, but got ${column.values.length} values`);
+    }
     const body = new BatchBody();
     const viewBufferCounts = this.#keepFields(batch, body);
     const isCompressed = batch.codec !== null;
-    const values = [
-      { kind: 'double', values: rawReward.values, present: 'not NaN' },
-      { kind: 'float', values: advantage.values, present: null },
-    ] as const;
     for (const column of values) body.addColumn(encodeColumn(column, 0, rowCount), rowCount, isCompressed);
     const compression = batch.codec === null ? null : compressionSlot(batch.codecNumber);
     const counts = viewBufferCounts.length > 0 ? viewBufferCounts : null;

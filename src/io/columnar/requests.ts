@@ -1,7 +1,7 @@
 /** From the columns that a layout refers to, to what a columnar file is asked for. */
 import { InputError } from '../../errors.ts';
 import { listKeys } from '../../samples/assembler.ts';
-import type { OutputFields } from '../layouts/fields.ts';
+import { addedNames, type OutputFields } from '../layouts/fields.ts';
 import { type Layout, numberSources, referenceOf, referencesOf } from '../layouts/layout.ts';
 import { ENTRY_NUMBER, RECORD_NUMBER, type Reference } from '../layouts/reference.ts';
 import type { ColumnInfo, Vector, VectorRequest } from '../vectors.ts';
@@ -66,14 +66,9 @@ export function vectorFinder(
 /** @throws InputError where the output's fields are there already */
 export function requireFreeColumns(columns: readonly ColumnInfo[], fields: OutputFields | null): void {
   if (!fields || fields.overwrite) return;
-  for (const [name, option] of [
-    [fields.advantage, '--advantage-field'],
-    [fields.rawReward, '--raw-reward-field'],
-  ] as const) {
+  for (const { name, remedy } of addedNames(fields)) {
     if (!columns.some(({ path }) => path[0] === name)) continue;
-    throw new InputError(
-      `column ${JSON.stringify(name)} is there already; add under another name with ${option}, or replace it with --overwrite`,
-    );
+    throw new InputError(`column ${JSON.stringify(name)} is there already; ${remedy}, or replace it with --overwrite`);
   }
 }
 

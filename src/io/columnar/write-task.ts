@@ -2,19 +2,17 @@
 import { openArrow } from '../arrow/arrow-file.ts';
 import { writeFlatArrow } from '../arrow/write-flat.ts';
 import { writeWithColumns } from '../arrow/write-with-columns.ts';
-import type { FlatColumn } from '../parquet/write-flat.ts';
+import { type FlatColumn, sliceValues } from '../parquet/write-flat.ts';
 import { openRandomAccess } from '../random-access.ts';
 import { writerTo } from '../temporary-files.ts';
 
-/** Whole rows of a file, with two columns more. */
+/** Whole rows of a file, with columns more. */
 export interface WholeRowsTask {
   readonly do: 'write-whole';
   readonly path: string;
   readonly name: string;
-  readonly rawRewardName: string;
-  readonly advantageName: string;
-  readonly rawRewards: Float64Array;
-  readonly advantages: Float32Array;
+  /** Of all rows, in their order. */
+  readonly columns: readonly FlatColumn[];
   readonly replace: boolean;
   readonly descriptor: number;
   readonly outputName: string;
@@ -31,19 +29,15 @@ export interface SidecarTask {
 }
 
 export function writeWholeRows(task: WholeRowsTask): void {
-  const { path, name, rawRewardName, advantageName, rawRewards, advantages, replace } = task;
+  const { path, name, columns, replace } = task;
   const file = openRandomAccess(path, name);
   try {
     const arrow = openArrow(file);
     const source = {
-      rawRewardName,
-      advantageName,
+      columns,
       valuesOf: (batch: number) => {
         const { firstRow, rowCount } = arrow.batches[batch];
-        return {
-          rawReward: { name: rawRewardName, values: rawRewards.subarray(firstRow, firstRow + rowCount) },
-          advantage: { name: advantageName, values: advantages.subarray(firstRow, firstRow + rowCount) },
-        };
+        return columns.map(({ values }) => sliceValues(values, firstRow, firstRow + rowCount));
       },
     };
     writeWithColumns(file, arrow, source, { replace }, writerTo(task.descriptor, task.outputName));

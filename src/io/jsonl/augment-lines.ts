@@ -1,10 +1,12 @@
-/** Second pass over lines of JSON: every line's own bytes with raw_reward and advantage added. */
+/** Second pass over lines of JSON: every line's own bytes with raw_reward, advantage and what else is wanted added. */
 import { FileError } from '../../errors.ts';
-import type { OutputFields } from '../layouts/fields.ts';
+import type { ExtraColumn } from '../extra-columns.ts';
+import { addedNames, type OutputFields } from '../layouts/fields.ts';
 import type { CompressedLinesPortion, LinesPortion } from '../portion.ts';
 import { openRandomAccess } from '../random-access.ts';
 import { augmentLine } from './augment.ts';
 import { openLines } from './compressed-lines.ts';
+import { ExtraMembers } from './extra-members.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { forEachLineInRange } from './line-range.ts';
 import { forEachLine, type LineVisitor } from './lines.ts';
@@ -17,6 +19,9 @@ export interface LineValues {
   readonly rawRewards: Float64Array;
   /** Binary32 per row. */
   readonly advantages: Float32Array;
+  readonly extras: readonly ExtraColumn[];
+  /** 0 for rows that are left out; null: none is. */
+  readonly keep: Uint8Array | null;
 }
 
 /** Lines are passed on when there are so many bytes of them: most portions, with what is added to them, have fewer. */
@@ -89,25 +94,30 @@ export class LineAugmenter {
   readonly #name: string;
   readonly #values: LineValues;
   readonly #suffix: Suffix;
+  readonly #extras: ExtraMembers | null;
   readonly #removed = new Occurrences();
   readonly #replaced;
   readonly #spans: FieldSpans | undefined;
   #row = 0;
 
-  constructor(name: string, values: LineValues, { advantage, rawReward, overwrite }: OutputFields, lines: LineBuffer) {
+  constructor(name: string, values: LineValues, fields: OutputFields, lines: LineBuffer) {
     this.#lines = lines;
     this.#name = name;
     this.#values = values;
-    this.#suffix = new Suffix([rawReward, advantage]);
-    this.#replaced = overwrite ? compileFields([rawReward, advantage]) : null;
-    this.#spans = this.#replaced ? new FieldSpans(this.#replaced, 2, this.#removed) : undefined;
+    this.#suffix = new Suffix([fields.rawReward, fields.advantage]);
+    this.#extras = values.extras.length > 0 ? new ExtraMembers(values.extras) : null;
+    const names = addedNames(fields).map((field) => field.name);
+    this.#replaced = fields.overwrite ? compileFields(names) : null;
+    this.#spans = this.#replaced ? new FieldSpans(this.#replaced, names.length, this.#removed) : undefined;
   }
 
   readonly visit: LineVisitor = (bytes, start, end) => {
-    const { rawRewards, advantages } = this.#values;
+    const { rawRewards, advantages, keep } = this.#values;
     const row = this.#row++;
     if (row >= advantages.length) throw new FileError(`${this.#name}: grew while it was read`);
+    if (keep !== null && keep[row] === 0) return;
     this.#suffix.spell(rawRewards[row], advantages[row]);
+    if (this.#extras !== null) this.#suffix.text.appendText(this.#extras.textOf(row));
     if (this.#replaced && this.#spans) scanObject(bytes, start, end, this.#replaced, this.#spans);
     augmentLine(bytes, start, end, this.#suffix.text, this.#lines, this.#removed);
   };

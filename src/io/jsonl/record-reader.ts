@@ -5,7 +5,7 @@ import type { Status } from '../../samples/columns.ts';
 import { type IdCoder, NO_ID } from '../../samples/ids.ts';
 import { ChunkBuilder, type ChunkCoders, type ChunkFacts, emptyRow, type RowChunk } from '../../samples/row-chunk.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
-import type { OutputFields } from '../layouts/fields.ts';
+import { addedNames, type OutputFields } from '../layouts/fields.ts';
 import { type IdField, type Layout, numberSources, referencesOf } from '../layouts/layout.ts';
 import { ENTRY_NUMBER, RECORD_NUMBER, type Reference } from '../layouts/reference.ts';
 import { recordsHoldRows } from '../layouts/resolve-layout.ts';
@@ -38,7 +38,6 @@ interface Count {
 export class RecordReader {
   /** The field whose value is being parsed, as a message begins: `reward: `. Empty while the row itself is scanned. */
   parsing = '';
-  readonly #options: ReadOptions;
   readonly #layout: Layout;
   readonly #cells: RecordCells;
   readonly #recordsHoldRows: boolean;
@@ -60,9 +59,8 @@ export class RecordReader {
   readonly #removedCell: number;
   readonly #statusCell: number;
   readonly #recordedCell: number;
-  /** Cells of the names that the output adds, where they must be free; -1: nothing is added. */
-  readonly #advantageCell: number;
-  readonly #rawRewardCell: number;
+  /** Names that the output adds and that must be free, with their cells. */
+  readonly #reserved: readonly { readonly name: string; readonly remedy: string; readonly cell: number }[];
   readonly #lastStatusSpan = new LastSpan();
   #lastStatus: Status = 'completed';
   readonly #unknownStatuses = new Set<string>();
@@ -71,14 +69,15 @@ export class RecordReader {
   #names: string[] | null = null;
 
   constructor(options: ReadOptions, coders: ChunkCoders) {
-    this.#options = options;
     const { layout, outputFields } = options;
     this.#layout = layout;
-    const reserved = outputFields && !outputFields.overwrite ? [outputFields.advantage, outputFields.rawReward] : [];
-    const cells = new RecordCells(referencesOf(layout).filter(isInRecord), reserved);
+    const reserved = outputFields && !outputFields.overwrite ? addedNames(outputFields) : [];
+    const cells = new RecordCells(
+      referencesOf(layout).filter(isInRecord),
+      reserved.map(({ name }) => name),
+    );
     this.#cells = cells;
-    this.#advantageCell = reserved.length > 0 ? cells.cellOfName(reserved[0]) : -1;
-    this.#rawRewardCell = reserved.length > 0 ? cells.cellOfName(reserved[1]) : -1;
+    this.#reserved = reserved.map((field) => ({ ...field, cell: cells.cellOfName(field.name) }));
     this.#recordsHoldRows = recordsHoldRows(layout);
     this.#builder = new ChunkBuilder(
       coders,
@@ -119,7 +118,7 @@ export class RecordReader {
     this.parsing = '';
     this.#cells.scan(bytes, start, end);
     this.#names ??= memberNames(bytes, start, end);
-    if (this.#advantageCell >= 0) this.#requireFree();
+    if (this.#reserved.length > 0) this.#requireFree();
     this.#ordinals.record = recordsBefore + record - 1;
     if (!this.#recordsHoldRows) {
       this.#addRow(bytes, record);
@@ -204,13 +203,11 @@ export class RecordReader {
 
   #requireFree(): void {
     const { kind } = this.#cells;
-    if (kind[this.#advantageCell] === Kind.absent && kind[this.#rawRewardCell] === Kind.absent) return;
-    const { advantage, rawReward } = this.#options.outputFields!;
-    const [name, option] =
-      kind[this.#advantageCell] === Kind.absent ? [rawReward, '--raw-reward-field'] : [advantage, '--advantage-field'];
-    throw new InputError(
-      `field ${JSON.stringify(name)} is there already; add under another name with ${option}, or replace it with --overwrite`,
-    );
+    for (let i = 0; i < this.#reserved.length; i++) {
+      const { name, remedy, cell } = this.#reserved[i];
+      if (kind[cell] === Kind.absent) continue;
+      throw new InputError(`field ${JSON.stringify(name)} is there already; ${remedy}, or replace it with --overwrite`);
+    }
   }
 
   #removed(bytes: Uint8Array): boolean {

@@ -34,7 +34,7 @@ export class Suffix {
 const REMEMBERED = 1 << 12;
 
 /** Numbers spelled lately: rewards are few different ones, and the rows of a rollout share their advantage. */
-class SpelledNumbers {
+export class SpelledNumbers {
   readonly #number = new Float64Array(1);
   readonly #words = new Uint32Array(this.#number.buffer);
   readonly #known = new Float64Array(REMEMBERED).fill(Number.NaN);

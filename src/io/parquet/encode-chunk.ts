@@ -5,7 +5,7 @@ import { encodeText } from './encode-text.ts';
 import { type EncodedValues, eachPage, indexPages, joined, PAGE_VALUES } from './encoded-values.ts';
 import { Encoding } from './encodings.ts';
 import { CODECS } from './metadata.ts';
-import type { ColumnValues, NewChunk, NewColumn } from './new-columns.ts';
+import { type ColumnValues, type NewChunk, type NewColumn, widened } from './new-columns.ts';
 import { ThriftWriter } from './thrift-writer.ts';
 import { findDictionary } from './value-dictionary.ts';
 
@@ -162,6 +162,8 @@ function encodeValues(values: ColumnValues, presence: Uint8Array | null, rowCoun
     case 'constant text':
     case 'text':
       return encodeText(values, presence, rowCount);
+    case 'whole':
+      return encodeWords(presentOnly(widened(values.values), 2, presence), 2);
     case 'bool':
       return encodeBooleans(presentOnly(values.values, 1, presence));
     default: {

@@ -71,7 +71,8 @@ function* tasksOf(requests: Iterable<ChunkRequest>, isElsewhere: boolean): Gener
 }
 
 /** A copy of the values alone: what is sent to a thread goes there with the whole buffer that it is a part of. */
-function detached(values: ColumnValues): ColumnValues {
+export function detached<V extends ColumnValues>(values: V): V;
+export function detached(values: ColumnValues): ColumnValues {
   switch (values.kind) {
     case 'constant text':
     case 'sequence':
@@ -85,6 +86,8 @@ function detached(values: ColumnValues): ColumnValues {
     case 'int64':
       return { ...values, values: values.values.slice(), present: values.present?.slice() ?? null };
     case 'uint64':
+      return { ...values, values: values.values.slice(), present: values.present?.slice() ?? null };
+    case 'whole':
       return { ...values, values: values.values.slice(), present: values.present?.slice() ?? null };
     case 'int32':
       return { ...values, values: values.values.slice(), present: values.present?.slice() ?? null };

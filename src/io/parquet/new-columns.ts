@@ -17,6 +17,8 @@ export type ColumnValues =
   | { readonly kind: 'int64'; readonly values: BigInt64Array; readonly present: Presence }
   | { readonly kind: 'uint64'; readonly values: BigUint64Array; readonly present: Presence }
   | { readonly kind: 'int32'; readonly values: Int32Array; readonly present: Presence }
+  /** Whole numbers below 2^32, of an int64 column. */
+  | { readonly kind: 'whole'; readonly values: Uint32Array; readonly present: Presence }
   | { readonly kind: 'float'; readonly values: Float32Array; readonly present: Presence | 'not NaN' }
   | { readonly kind: 'double'; readonly values: Float64Array; readonly present: Presence | 'not NaN' }
   | { readonly kind: 'bool'; readonly values: Uint8Array; readonly present: Presence }
@@ -31,6 +33,13 @@ export type ColumnValues =
   | { readonly kind: 'constant text'; readonly text: string }
   /** Numbers that go up by one from row to row, of an int64 column. */
   | { readonly kind: 'sequence'; readonly first: number };
+
+/** Whole numbers as 64-bit integers, low words first. */
+export function widened(values: Uint32Array): Int32Array {
+  const words = new Int32Array(2 * values.length);
+  for (let i = 0; i < values.length; i++) words[2 * i] = values[i];
+  return words;
+}
 
 /** Numbers of the physical types. */
 export const PHYSICAL_NUMBERS: Readonly<Record<ColumnKind, number>> = {

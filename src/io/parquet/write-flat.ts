@@ -138,6 +138,7 @@ export function writeMagic(sink: ByteSink): void {
 }
 
 /** The rows [from, to) of a column. */
+export function sliceValues<V extends ColumnValues>(values: V, from: number, to: number): V;
 export function sliceValues(values: ColumnValues, from: number, to: number): ColumnValues {
   const slice = (present: Uint8Array | null) => present?.subarray(from, to) ?? null;
   switch (values.kind) {
@@ -163,6 +164,8 @@ export function sliceValues(values: ColumnValues, from: number, to: number): Col
       return { kind: 'int64', values: values.values.subarray(from, to), present: slice(values.present) };
     case 'uint64':
       return { kind: 'uint64', values: values.values.subarray(from, to), present: slice(values.present) };
+    case 'whole':
+      return { kind: 'whole', values: values.values.subarray(from, to), present: slice(values.present) };
     case 'int32':
       return { kind: 'int32', values: values.values.subarray(from, to), present: slice(values.present) };
     case 'bool':

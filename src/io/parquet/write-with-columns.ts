@@ -1,22 +1,20 @@
 /** Writes a Parquet file again with columns added: its bytes as they are, the new chunks, and a new footer. */
 import { InputError } from '../../errors.ts';
 import type { RandomAccessFile } from '../random-access.ts';
-import type { AddedColumns } from '../vectors.ts';
 import { type ChunkJob, runChunkJob } from './chunk-job.ts';
 import { ByteSink, type ChunkRequest, placeChunk, type WriteCodec } from './encode-chunk.ts';
 import { editFooter } from './footer-edit.ts';
 import type { ParquetFile } from './metadata.ts';
-import type { NewChunk, NewColumn } from './new-columns.ts';
+import type { ColumnValues, NewChunk, NewColumn } from './new-columns.ts';
 import { writeFooter } from './write-flat.ts';
 
 const COPIED_AT_ONCE = 1 << 22;
 
 /** The columns to add, which are asked for row group by row group. */
 export interface ColumnSource {
-  readonly rawRewardName: string;
-  readonly advantageName: string;
-  /** The values of one row group; the names in them are not looked at. */
-  valuesOf(rowGroupIndex: number): AddedColumns;
+  readonly columns: readonly NewColumn[];
+  /** The values of each of them in one row group. */
+  valuesOf(rowGroupIndex: number): readonly ColumnValues[];
 }
 
 export interface WriteOptions {
@@ -25,7 +23,7 @@ export interface WriteOptions {
   readonly codec: WriteCodec;
 }
 
-/** Every input column, its type and its metadata stay; the two columns come last. */
+/** Every input column, its type and its metadata stay; the new columns come last. */
 export function writeWithColumns(
   file: RandomAccessFile,
   parquet: ParquetFile,
@@ -44,10 +42,8 @@ export function withColumnsJob(
   replace: boolean,
   write: (bytes: Uint8Array) => void,
 ): ChunkJob {
-  const added: NewColumn[] = [
-    { name: source.rawRewardName, kind: 'double', nullable: true },
-    { name: source.advantageName, kind: 'float', nullable: false },
-  ];
+  // What is sent to a thread must not bring the values of all rows along.
+  const added: NewColumn[] = source.columns.map(({ name, kind, nullable }) => ({ name, kind, nullable }));
   const names = added.map((column) => column.name);
   const removed = parquet.leaves.map((leaf) => leaf.storedPath[0]).filter((name) => names.includes(name));
   if (removed.length > 0 && !replace) throw new InputError(`there is already a column ${removed[0]}`);
@@ -58,8 +54,9 @@ export function withColumnsJob(
     copyBytes(file, 0, parquet.footerOffset, sink);
     const chunks: NewChunk[][] = [];
     for (const _ of parquet.rowGroups) {
-      const rawReward = placeChunk(sink, yield);
-      chunks.push([rawReward, placeChunk(sink, yield)]);
+      const own: NewChunk[] = [];
+      for (const _ of added) own.push(placeChunk(sink, yield));
+      chunks.push(own);
     }
     writeFooter(sink, editFooter(parquet, { removed, added, chunks }));
   }
@@ -67,9 +64,8 @@ export function withColumnsJob(
 
 function* requestsOf(parquet: ParquetFile, source: ColumnSource, added: readonly NewColumn[]): Generator<ChunkRequest> {
   for (const [index, { rowCount }] of parquet.rowGroups.entries()) {
-    const { rawReward, advantage } = source.valuesOf(index);
-    yield { column: added[0], values: { kind: 'double', values: rawReward.values, present: 'not NaN' }, rowCount };
-    yield { column: added[1], values: { kind: 'float', values: advantage.values, present: null }, rowCount };
+    const values = source.valuesOf(index);
+    for (const [i, column] of added.entries()) yield { column, values: values[i], rowCount };
   }
 }
 

@@ -94,12 +94,14 @@ export function addedTo({ batches }: ArrowFile): ColumnSource {
   const values = (batch: number, of: (row: number) => number) =>
     Array.from({ length: batches[batch].rowCount }, (_, i) => of(batches[batch].firstRow + i));
   return {
-    rawRewardName: 'raw_reward',
-    advantageName: 'advantage',
-    valuesOf: (batch) => ({
-      rawReward: { name: '', values: Float64Array.from(values(batch, rawReward)) },
-      advantage: { name: '', values: Float32Array.from(values(batch, advantage)) },
-    }),
+    columns: [
+      { name: 'raw_reward', kind: 'double', nullable: true },
+      { name: 'advantage', kind: 'float', nullable: false },
+    ],
+    valuesOf: (batch) => [
+      { kind: 'double', values: Float64Array.from(values(batch, rawReward)), present: 'not NaN' },
+      { kind: 'float', values: Float32Array.from(values(batch, advantage)), present: null },
+    ],
   };
 }
 

@@ -48,13 +48,17 @@ function rewrite(file: RandomAccessFile, parquet: ParquetFile): void {
   if (parquet.rowCount > 10_000) return;
   const valuesOf = (index: number) => {
     const { rowCount } = parquet.rowGroups[index];
-    return {
-      rawReward: { name: '', values: new Float64Array(rowCount) },
-      advantage: { name: '', values: new Float32Array(rowCount) },
-    };
+    return [
+      { kind: 'double', values: new Float64Array(rowCount), present: 'not NaN' },
+      { kind: 'float', values: new Float32Array(rowCount), present: null },
+    ] as const;
   };
   const pieces: Uint8Array[] = [];
-  const source = { rawRewardName: 'raw_reward', advantageName: 'advantage', valuesOf };
+  const columns = [
+    { name: 'raw_reward', kind: 'double', nullable: true },
+    { name: 'advantage', kind: 'float', nullable: false },
+  ] as const;
+  const source = { columns, valuesOf };
   writeWithColumns(file, parquet, source, { replace: true, codec: 'none' }, (bytes) => pieces.push(bytes.slice()));
   const { rowCount } = openParquet(inMemory(new Uint8Array(Buffer.concat(pieces))));
   if (rowCount !== parquet.rowCount) throw new Error(`${rowCount} rows were written of ${parquet.rowCount}`);

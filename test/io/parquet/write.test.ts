@@ -6,7 +6,7 @@ import type { ColumnValues, NewColumn } from '../../../src/io/parquet/new-column
 import { readVectors } from '../../../src/io/parquet/read-vectors.ts';
 import { canCopy, type OutputColumn, writeColumnsOnly } from '../../../src/io/parquet/write-columns-only.ts';
 import { type FlatColumn, writeFlatParquet } from '../../../src/io/parquet/write-flat.ts';
-import { writeWithColumns } from '../../../src/io/parquet/write-with-columns.ts';
+import { type ColumnSource, writeWithColumns } from '../../../src/io/parquet/write-with-columns.ts';
 import { Random } from '../../support/random.ts';
 import { FIXTURES, fixture, inMemory, prepareAllCodecs, readColumn } from './support.ts';
 
@@ -24,19 +24,21 @@ function values(bytes: Uint8Array, name: string): unknown[] {
 }
 
 /** Every third reward is missing; advantages count the rows. */
-function sourceFor(bytes: Uint8Array, rawRewardName: string, advantageName: string) {
+function sourceFor(bytes: Uint8Array, rawRewardName: string, advantageName: string): ColumnSource {
   const { rowGroups } = openParquet(inMemory(bytes));
   return {
-    rawRewardName,
-    advantageName,
+    columns: [
+      { name: rawRewardName, kind: 'double', nullable: true },
+      { name: advantageName, kind: 'float', nullable: false },
+    ],
     valuesOf(index: number) {
       const { rowCount, firstRow } = rowGroups[index];
       const rewards = Float64Array.from({ length: rowCount }, (_, i) => ((firstRow + i) % 3 === 0 ? NaN : 0.5));
       const advantages = Float32Array.from({ length: rowCount }, (_, i) => firstRow + i);
-      return {
-        rawReward: { name: rawRewardName, values: rewards },
-        advantage: { name: advantageName, values: advantages },
-      };
+      return [
+        { kind: 'double', values: rewards, present: 'not NaN' },
+        { kind: 'float', values: advantages, present: null },
+      ];
     },
   };
 }
