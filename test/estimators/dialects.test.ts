@@ -198,7 +198,7 @@ describe('a combination without a meaning is a usage error', () => {
       '3 reward weights for 2 rewards (right, short)',
       TWO_REWARDS,
     ],
-    ['weights of one reward', { rewardWeights: [1, 2] }, 'reward weights are for gdpo, not for grpo'],
+    ['two weights of one reward', { rewardWeights: [1, 2] }, '2 reward weights for 1 rewards'],
     [
       'a weight that is no number',
       { estimator: 'gdpo', rewardWeights: [1, Number.NaN] },
