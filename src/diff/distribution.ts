@@ -6,26 +6,36 @@ export interface Distribution {
   readonly p90: number;
 }
 
-/** Of all parts together; 0 where there is nothing. Quantiles between two values are interpolated, as numpy does. */
+/**
+ * Of all parts together; 0 where there is nothing. Quantiles between two values are interpolated, as numpy does.
+ * A part that is alone is brought into another order.
+ */
 export function distributionOf(parts: readonly Float64Array[]): Distribution {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const values = parts.length === 1 ? parts[0] : joined(parts);
+  const { length } = values;
   if (length === 0) return { mean: 0, median: 0, p90: 0 };
-  const values = new Float64Array(length);
   let sum = 0;
+  for (let i = 0; i < length; i++) sum += values[i];
+  const middle = Math.floor((length - 1) * 0.5);
+  const median = quantile(values, 0.5, 0);
+  return { mean: sum / length, median, p90: quantile(values, 0.9, middle) };
+}
+
+function joined(parts: readonly Float64Array[]): Float64Array {
+  const values = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
-    for (const value of part) sum += value;
     values.set(part, at);
     at += part.length;
   }
-  return { mean: sum / length, median: quantile(values, 0.5), p90: quantile(values, 0.9) };
+  return values;
 }
 
-/** Brings values into another order. */
-function quantile(values: Float64Array, share: number): number {
+/** @param from place before which no value is greater than any after it */
+function quantile(values: Float64Array, share: number, from: number): number {
   const place = (values.length - 1) * share;
   const low = Math.floor(place);
-  bringToPlace(values, low);
+  bringToPlace(values, low, from);
   if (low === place) return values[low];
   let next = Number.POSITIVE_INFINITY;
   for (let i = low + 1; i < values.length; i++) if (values[i] < next) next = values[i];
@@ -33,8 +43,8 @@ function quantile(values: Float64Array, share: number): number {
 }
 
 /** The value that a sort would put there; none before it is greater, none after it less. A sort costs ten times as much. */
-function bringToPlace(values: Float64Array, place: number): void {
-  let from = 0;
+function bringToPlace(values: Float64Array, place: number, first: number): void {
+  let from = first;
   let to = values.length - 1;
   while (from < to) {
     const pivot = values[(from + to) >>> 1];

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { REASONS } from '../../src/diff/reasons.ts';
 import { CLI, type Finished, rowsOf, runCli } from '../support/run-cli.ts';
 
 const layouts = fileURLToPath(new URL('../fixtures/layouts/', import.meta.url));
@@ -364,6 +365,14 @@ describe('refusals', () => {
     const run = await runCli(['diff', fileOf(FAN_OUT), fileOf(FAN_OUT), '--against', '--prompt-group-sizes 2,3']);
     expect(run.status).toBe(2);
   });
+});
+
+test('docs/diff.md shows what is printed, and every code', async () => {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const text = readFileSync(join(root, 'docs/diff.md'), 'utf8');
+  const [, args, shown] = /\$ rollnorm (diff .*)\n([^`]*)```/.exec(text)!;
+  expect((await runCli(args.split(' '), { cwd: root })).stdout.toString()).toBe(shown);
+  for (const code of REASONS) expect(text).toContain(`\`${code}\``);
 });
 
 test('a reader that closes the pipe ends it quietly', () => {
