@@ -5,6 +5,8 @@ const RUNS = 3;
 
 export interface Measured {
   readonly seconds: number;
+  /** Of all threads, in user and system mode: what other work on the machine changes least. */
+  readonly cpuSeconds: number;
   readonly megabytes: number;
 }
 
@@ -18,7 +20,8 @@ export function measureScript(script: string, args: readonly string[]): Measured
 /** One run; memory is the peak of the process, as it tells it itself. */
 export function runScript(script: string, args: readonly string[]): Measured {
   const started = performance.now();
-  const reporter = "process.on('exit',()=>require('node:fs').writeSync(3,String(process.resourceUsage().maxRSS)))";
+  const usage = 'const{maxRSS,userCPUTime:u,systemCPUTime:s}=process.resourceUsage()';
+  const reporter = `process.on('exit',()=>{${usage};require('node:fs').writeSync(3,JSON.stringify([maxRSS,u+s]))})`;
   const child = spawnSync(
     process.execPath,
     [
@@ -32,5 +35,7 @@ export function runScript(script: string, args: readonly string[]): Measured {
     },
   );
   if (child.status !== 0) throw new Error(String(child.stderr));
-  return { seconds: (performance.now() - started) / 1000, megabytes: Number(String(child.output[3])) / 1024 };
+  const seconds = (performance.now() - started) / 1000;
+  const [kilobytes, microseconds]: [number, number] = JSON.parse(String(child.output[3]));
+  return { seconds, cpuSeconds: microseconds / 1e6, megabytes: kilobytes / 1024 };
 }
