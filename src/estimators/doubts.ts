@@ -1,6 +1,7 @@
 /** Representatives that may not be what their writer thinks; they matter only where siblings have different rewards. */
 import { type Plan, rowAt } from '../plan/plan.ts';
-import { COUNT_THE_MASK, type SampleColumns, statusOf } from '../samples/columns.ts';
+import { type SampleColumns, statusOf } from '../samples/columns.ts';
+import { tokensOfRow } from '../samples/row-tokens.ts';
 import { sameReward } from './siblings.ts';
 
 export interface Doubt {
@@ -43,7 +44,7 @@ function doubtOf(
   let most = -1;
   let second = -1;
   for (let position = start; position < end; position++) {
-    const tokens = tokensOf(columns, rowAt(plan, position));
+    const tokens = tokensOfRow(columns, rowAt(plan, position)) ?? 0;
     if (tokens > most) {
       second = most;
       most = tokens;
@@ -70,21 +71,6 @@ function agree(plan: Plan, rewards: Float64Array, start: number, end: number, bu
   for (let position = start; position < end; position++)
     if (position !== but && !sameReward(rewards[rowAt(plan, position)], first)) return false;
   return true;
-}
-
-function tokensOf({ fixedTokens, lossMasks }: SampleColumns, row: number): number {
-  const fixed = fixedTokens![row];
-  if (fixed !== COUNT_THE_MASK || lossMasks === null) return fixed;
-  let count = 0;
-  for (let word = lossMasks.wordOffsets[row]; word < lossMasks.wordOffsets[row + 1]; word++)
-    count += ones(lossMasks.words[word]);
-  return count;
-}
-
-function ones(word: number): number {
-  let count = 0;
-  for (let rest = word; rest !== 0; rest &= rest - 1) count++;
-  return count;
 }
 
 /** Groups that are looked at, and rows of each. */

@@ -25,12 +25,17 @@ export class Exclusion {
 
   /** Whether the rollout is counted. @param representative position of the row that was chosen for it */
   isCounted(rollout: number, representative: number): boolean {
-    const reason = WITHOUT_CHOSEN_ROW.includes(this.#policies.siblings)
-      ? this.#reasonOfAll(rollout)
-      : this.#reasonOf(rowAt(this.#plan, representative));
+    const reason = this.reasonFor(rollout, rowAt(this.#plan, representative));
     if (reason === null) return true;
     this.counts[reason] = (this.counts[reason] ?? 0) + 1;
     return false;
+  }
+
+  /** Why the rollout is left out; null: it is counted. @param representative row that was chosen for it */
+  reasonFor(rollout: number, representative: number): ExclusionReason | null {
+    return WITHOUT_CHOSEN_ROW.includes(this.#policies.siblings)
+      ? this.#reasonOfAll(rollout)
+      : this.#reasonOf(representative);
   }
 
   #reasonOfAll(rollout: number): ExclusionReason | null {

@@ -12,6 +12,11 @@ export interface GroupDetails {
   readonly baselines: Float64Array;
   /** What it was divided by, epsilon included; 1: nothing; NaN where it is not one number for the group. */
   readonly divisors: Float64Array;
+  /** First counted reward, and the baseline less it: a difference is (r - reference) - centre. */
+  readonly references: Float64Array;
+  readonly centres: Float64Array;
+  /** Median distance from the median, where the scale is made of it. */
+  readonly medianDistances: Float64Array;
   /** GROUP_STATUS. */
   readonly statuses: Uint32Array;
 }
@@ -29,10 +34,14 @@ export interface Details {
   readonly tokens: Float64Array | null;
   /** By reward. */
   readonly groups: readonly GroupDetails[];
+  /** Binary64 advantage of each rollout by each reward, before weights; NaN where it is not counted. */
+  readonly quotients: readonly Float64Array[];
   /** Binary64 advantage of each rollout before the batch step, bounds and rounding; NaN where it is not counted. */
   readonly beforeStep: Float64Array;
   readonly batchScale: readonly BatchMoments[];
   readonly step: BatchMoments | null;
+  /** The same as beforeStep after the step; null: there is none. */
+  readonly afterStep: Float64Array | null;
 }
 
 export const NO_ROW = 0xffffffff;
@@ -42,7 +51,7 @@ const nans = (length: number) => new Float64Array(length).fill(Number.NaN);
 export function emptyDetails(
   { rolloutCount, groupCount }: Plan,
   rewardCount: number,
-): Details & { batchScale: BatchMoments[]; step: BatchMoments | null } {
+): Details & { batchScale: BatchMoments[]; step: BatchMoments | null; afterStep: Float64Array | null } {
   const each = <T>(make: () => T) => Array.from({ length: rewardCount }, make);
   return {
     representatives: new Uint32Array(rolloutCount).fill(NO_ROW),
@@ -55,10 +64,15 @@ export function emptyDetails(
       deviations: nans(groupCount),
       baselines: nans(groupCount),
       divisors: nans(groupCount).fill(1),
+      references: nans(groupCount),
+      centres: nans(groupCount),
+      medianDistances: nans(groupCount),
       statuses: new Uint32Array(groupCount),
     })),
+    quotients: each(() => nans(rolloutCount)),
     beforeStep: nans(rolloutCount),
     batchScale: [],
     step: null,
+    afterStep: null,
   };
 }

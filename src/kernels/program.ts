@@ -315,7 +315,7 @@ class BatchRun {
     const stepped = await stepOverBatch(this.#shared, this.#executor.pieceLength, advantages, weights, step);
     this.#advantages = stepped.advantages;
     this.#judgeBatch(stepped.moments);
-    if (this.#details) this.#details.step = stepped.moments;
+    if (this.#details) await this.#noteStep(stepped);
   }
 
   /** Gives every row the advantage of its rollout. */
@@ -362,7 +362,11 @@ class BatchRun {
       const rewards = { groupOffsets, values: own, lengths, baselines, batchDivisor };
       const normalized = await normalizeGroups(workspace, pieceLength, rewards, estimator);
       statuses.push(await workspace.read(normalized.statuses));
-      if (this.#details) await this.#noteGroups(workspace, tile, groupOffsets, own, normalized, k);
+      if (this.#details) {
+        await this.#noteGroups(workspace, tile, groupOffsets, own, normalized, k);
+        const { advantages: quotients } = normalized;
+        this.#spread(tile, counted, await workspace.read(quotients), this.#details.quotients[k]);
+      }
       advantages = estimator.perReward
         ? await this.#addWeighted(workspace, normalized.advantages, advantages, k)
         : normalized.advantages;
@@ -577,6 +581,8 @@ class BatchRun {
     const deviations = await workspace.read(scaled.divisors);
     const taken = centres && (await workspace.read(centres));
     const dividing = divisors && (await workspace.read(divisors));
+    const distances =
+      estimator.scale === 'mad' ? await workspace.read(await groups.medians(await groups.medians(null))) : null;
     const isOne = ['mean', 'median', 'length-mean', 'leave-one-out'].includes(estimator.baseline);
     noted.statuses.set(await workspace.read(statuses), firstGroup);
     for (let i = 0; i + 1 < groupOffsets.length; i++) {
@@ -584,6 +590,9 @@ class BatchRun {
       const group = firstGroup + i;
       noted.means[group] = firsts[i] + middle[i];
       noted.deviations[group] = deviations[i];
+      noted.references[group] = firsts[i];
+      if (taken) noted.centres[group] = taken[i];
+      if (distances) noted.medianDistances[group] = distances[i];
       if (taken && isOne) noted.baselines[group] = firsts[i] + taken[i];
       else if (estimator.baseline === 'none') noted.baselines[group] = 0;
       noted.divisors[group] = estimator.scale === 'peers' ? Number.NaN : (dividing?.[i] ?? 1);
@@ -592,23 +601,34 @@ class BatchRun {
 
   async #noteRollouts(
     workspace: Workspace,
-    { firstRollout }: Tile,
-    { rollouts, values, baselines }: Counted,
+    tile: Tile,
+    counted: Counted,
     advantages: KernelArray<'f64'>,
   ): Promise<void> {
     const details = this.#details!;
-    const count = values[0].length;
-    const rolloutOf = (i: number) => (rollouts ? rollouts[i] : firstRollout + i);
-    const spread = (from: Float64Array, to: Float64Array) => {
-      for (let i = 0; i < count; i++) to[rolloutOf(i)] = from[i];
-    };
-    for (let i = 0; i < count; i++) details.counted[rolloutOf(i)] = 1;
-    for (const [k, own] of values.entries()) spread(await workspace.read(own), details.rewards[k]);
-    spread(await workspace.read(advantages), details.beforeStep);
+    const { values, baselines } = counted;
+    this.#spread(tile, counted, new Uint8Array(values[0].length).fill(1), details.counted);
+    for (const [k, own] of values.entries()) this.#spread(tile, counted, await workspace.read(own), details.rewards[k]);
+    this.#spread(tile, counted, await workspace.read(advantages), details.beforeStep);
     if (!baselines) return;
     const recorded = details.recordedBaselines ?? new Float64Array(this.#work.plan.rolloutCount).fill(Number.NaN);
-    spread(await workspace.read(baselines), recorded);
+    this.#spread(tile, counted, await workspace.read(baselines), recorded);
     Object.assign(details, { recordedBaselines: recorded });
+  }
+
+  /** Numbers of the counted rollouts of a tile to the places of their rollouts. */
+  #spread<T extends Float64Array | Uint8Array>({ firstRollout }: Tile, { rollouts }: Counted, from: T, to: T): void {
+    for (let i = 0; i < from.length; i++) to[rollouts ? rollouts[i] : firstRollout + i] = from[i];
+  }
+
+  async #noteStep({ advantages, moments }: Awaited<ReturnType<typeof stepOverBatch>>): Promise<void> {
+    const details = this.#details!;
+    const stepped = await this.#shared.read(advantages);
+    const slots = this.#slots;
+    details.step = moments;
+    details.afterStep = details.beforeStep.map((before, rollout) =>
+      Number.isNaN(before) ? before : stepped[slots ? slots[rollout] : rollout],
+    );
   }
 }
 
