@@ -9,13 +9,23 @@ import type { SampleColumns } from '../samples/columns.ts';
 import { splitByCode } from '../samples/split.ts';
 import { bytesOfFiles, type InputFlags, inputLayout, joinedFile, threadsFor } from './flags/input.ts';
 import { expandInputs } from './normalize/files.ts';
+import { printable } from './printable.ts';
 import { Progress } from './progress.ts';
 import { type ReadBatch, type ReadSettings, readBatch } from './read-batch.ts';
+
+export interface FileInBatch {
+  /** The path as it was given. */
+  readonly name: string;
+  readonly firstRow: number;
+  readonly rowCount: number;
+}
 
 export interface NamedBatch {
   /** The file, or the files of one batch joined by commas; with the batch's key where a file is split. */
   readonly name: string;
   readonly columns: SampleColumns;
+  /** Where the rows of each file begin in what was read. */
+  readonly files: readonly FileInBatch[];
   /** Row of the file for each row of the batch, both from 0; null: the same. */
   readonly rows: Uint32Array | null;
   /** Binary64 of a recorded column; null: none was asked for or the file has none. */
@@ -34,9 +44,7 @@ export async function* readBatches(
   flags: InputFlags,
   rewardsApart: boolean,
 ): AsyncGenerator<NamedBatch> {
-  const preset = presetNamed(flags.from ?? 'miles');
-  const { files, passedOver } = expandInputs(paths.length > 0 ? paths : ['-'], preset.passesOver);
-  for (const path of passedOver) process.stderr.write(`rollnorm: passed over ${path}\n`);
+  const { files, isOne } = filesOf(paths, flags);
   const pool = new TaskPool(threadsFor(files, flags));
   const progress = new Progress(bytesOfFiles(files));
   const settings: ReadSettings = {
@@ -46,13 +54,20 @@ export async function* readBatches(
     pool,
     progress,
   };
-  const isOne = flags.oneBatch ?? (files.length > 1 && (preset.oneBatch ?? false));
   try {
     for (const together of isOne ? [files] : files.map((file) => [file])) yield* readTogether(together, settings);
   } finally {
     progress.stop();
     await pool.close();
   }
+}
+
+/** The files of some paths, and whether they are one batch. What is passed over in directories is said on stderr. */
+export function filesOf(paths: readonly string[], flags: InputFlags): { files: readonly string[]; isOne: boolean } {
+  const preset = presetNamed(flags.from ?? 'miles');
+  const { files, passedOver } = expandInputs(paths.length > 0 ? paths : ['-'], preset.passesOver);
+  for (const path of passedOver) process.stderr.write(`rollnorm: passed over ${printable(path)}\n`);
+  return { files, isOne: flags.oneBatch ?? (files.length > 1 && (preset.oneBatch ?? false)) };
 }
 
 async function* readTogether(files: readonly string[], settings: ReadSettings): AsyncGenerator<NamedBatch> {
@@ -69,12 +84,24 @@ async function* readTogether(files: readonly string[], settings: ReadSettings): 
   settings.progress.stop();
   const { columns, side, facts } = read.batch;
   const name = files.join(', ');
+  const ranges = files.map((file, i) => {
+    const { firstRow, rowCount } = read.ranges[i];
+    return { name: file, firstRow, rowCount };
+  });
   for (const { columns: part, rows } of splitByCode(columns, side.batchCodes)) {
     const key = rows && side.batchCodes ? ` (${side.batchIds.describe(side.batchCodes[rows[0]])})` : '';
     const { recorded } = side;
     const own = rows && recorded ? Float64Array.from(rows, (row) => recorded[row]) : recorded;
     const promptGroupSizes = rows ? undefined : facts.promptGroupSizes;
-    yield { name: `${name}${key}`, columns: part, rows, recorded: own, promptGroupSizes, warnings: read.warnings };
+    yield {
+      name: `${name}${key}`,
+      files: ranges,
+      columns: part,
+      rows,
+      recorded: own,
+      promptGroupSizes,
+      warnings: read.warnings,
+    };
   }
 }
 
