@@ -3,6 +3,8 @@
 import { Command, CommanderError } from 'commander';
 import { addDiff } from './commands/diff.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addExplain } from './commands/explain.ts';
+import { addInspect } from './commands/inspect.ts';
 import { addNormalize } from './commands/normalize.ts';
 import { addParity } from './commands/parity.ts';
 import { addPresets } from './commands/presets.ts';
@@ -43,8 +45,10 @@ function buildProgram(): Command {
       '\nExit status: 0 done, 1 a condition of --fail-on, 2 usage, 3 bad input, 4 no such adapter, 70 internal or GPU fault, 74 read or write failed.',
     );
   addNormalize(program);
-  addParity(program);
+  addInspect(program);
+  addExplain(program);
   addDiff(program);
+  addParity(program);
   addPresets(program);
   addDoctor(program);
   for (const command of program.commands) command.copyInheritedSettings(program).exitOverride();

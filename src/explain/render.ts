@@ -81,11 +81,12 @@ function groupLines(group: GroupExplanation): string[] {
     `${group.group} of ${group.groups}${id}, ${range}: ${plural(group.rollouts, 'rollout')} in ${plural(group.rows, 'row')}; ${group.counted} counted, ${out.length > 0 ? `left out: ${out.join(', ')}` : 'none left out'}`,
   ];
   const cells = group.members.map(memberCells);
-  const at = group.members.findIndex(({ member }, i) => i > 0 && member > group.members[i - 1].member + 1);
   const rows = table([['rollout', 'stands for it', 'rows', 'tokens', 'reward', 'advantage', ''], ...cells]);
   for (const [i, row] of rows.entries()) {
     lines.push(`  ${row}`);
-    if (group.members_omitted > 0 && i === at) lines.push(`  ... ${group.members_omitted} more`);
+    // Row 0 is the head, so row i is of member i - 1, and the next one is member i.
+    const skipped = i > 0 && i < group.members.length ? group.members[i].member - group.members[i - 1].member - 1 : 0;
+    if (skipped > 0) lines.push(`  ... ${skipped} more`);
   }
   const listed = new Set(group.members.map(({ member }) => member));
   const hidden = group.left_out_members.filter(({ member }) => !listed.has(member));

@@ -1,0 +1,60 @@
+/** A batch looked at in two ways: as a normalization would take it, and so that nothing in it is refused. */
+import type { Engine, NormalizeResult } from '../engine.ts';
+import { InputError } from '../errors.ts';
+import { checkOptions, type NormalizeOptions, type Settings } from '../options.ts';
+import type { Plan } from '../plan/plan.ts';
+import { judgeTiers, type TierFinding } from '../plan/tiers.ts';
+import { prepareBatch } from '../prepare.ts';
+import type { SampleColumns } from '../samples/columns.ts';
+
+export interface Look {
+  readonly columns: SampleColumns;
+  readonly plan: Plan;
+  readonly tiers: readonly TierFinding[];
+  /** What a normalization with the options as they are gives; null: it refuses. */
+  readonly asked: NormalizeResult | null;
+  readonly refusal: string | null;
+  /** The same with nothing refused; null: the numbers themselves allow no statistics. */
+  readonly lenient: NormalizeResult | null;
+}
+
+/** @throws UsageError */
+export async function lookAt(engine: Engine, columns: SampleColumns, options: NormalizeOptions): Promise<Look> {
+  const settings = checkOptions(options);
+  const { result: asked, refusal } = await attempt(() => engine.normalizeColumns(columns, options));
+  const lenientOptions = withoutRefusals(options, settings, columns.rowCount);
+  const prepared = prepareBatch(columns, lenientOptions);
+  const { result: lenient } = await attempt(() => engine.normalizePlanned(prepared, lenientOptions, true));
+  const tiers = judgeTiers(columns, { ...options, byPosition: settings.byPosition });
+  return { columns, plan: prepared.plan, tiers, asked, refusal, lenient };
+}
+
+async function attempt(
+  run: () => Promise<NormalizeResult>,
+): Promise<{ result: NormalizeResult | null; refusal: string | null }> {
+  try {
+    return { result: await run(), refusal: null };
+  } catch (error) {
+    if (error instanceof InputError) return { result: null, refusal: error.message };
+    throw error;
+  }
+}
+
+/** The grouping that was asked for, each rollout once, and only rollouts without a reward left out. */
+function withoutRefusals(
+  { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, like }: NormalizeOptions,
+  { policies, byPosition }: Settings,
+  rowCount: number,
+): NormalizeOptions {
+  const fits = promptGroupSizes?.reduce((sum, size) => sum + size, 0) === rowCount;
+  const { siblings } = policies;
+  return {
+    estimator: 'grpo',
+    like: byPosition ? like : undefined,
+    siblings: siblings === 'rows' || siblings === 'shared' ? 'mainstream' : siblings,
+    exclude: ['missing-reward'],
+    promptGroupSizes: fits ? promptGroupSizes : undefined,
+    nSamplesPerPrompt,
+    rolloutBatchSize,
+  };
+}
