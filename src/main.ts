@@ -8,13 +8,11 @@ import { addInspect } from './commands/inspect.ts';
 import { addNormalize } from './commands/normalize.ts';
 import { addParity } from './commands/parity.ts';
 import { addPresets } from './commands/presets.ts';
-import { printable } from './commands/printable.ts';
-import { RollnormError } from './errors.ts';
+import { describeError, exitStatusOf } from './commands/report-error.ts';
 import { removeTemporaryFiles } from './io/temporary-files.ts';
 import { packageVersion } from './version.ts';
 
 const USAGE = 2;
-const INTERNAL = 70;
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 async function main(): Promise<number> {
@@ -57,13 +55,8 @@ function buildProgram(): Command {
 
 function reportError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-  if (error instanceof RollnormError) {
-    process.stderr.write(`rollnorm: ${printable(error.message)}\n`);
-    return error.exitStatus;
-  }
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`rollnorm: internal error, please report it: ${text}\n`);
-  return INTERNAL;
+  process.stderr.write(describeError(error).text);
+  return exitStatusOf(error);
 }
 
 function stopBySignal(status: number): never {

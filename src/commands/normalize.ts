@@ -1,12 +1,13 @@
 /** `rollnorm normalize`: rows in, the same rows with their advantage out. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { createEngine } from '../engine.ts';
-import { RollnormError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { OutputFields } from '../io/layouts/fields.ts';
 import { presetNamed } from '../io/layouts/resolve-layout.ts';
 import { openOutput } from '../io/output.ts';
 import { TaskPool } from '../io/task-pool.ts';
+import { fileError } from '../io/temporary-files.ts';
 import { checkOptions } from '../options.ts';
 import { addBackendFlags, type BackendFlags, engineOptions } from './flags/backend.ts';
 import {
@@ -18,14 +19,15 @@ import {
   threadsFor,
   withRewardWeights,
 } from './flags/input.ts';
-import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
+import { addRuleFlags, type RuleFlags, requireOneGrouping, ruleOptions } from './flags/rule.ts';
 import { type Condition, failuresOf, parseConditions } from './normalize/fail-on.ts';
 import { expandInputs, formatOfName, OUTPUT_FORMATS, type OutputFormat, outputsInFolder } from './normalize/files.ts';
 import { DROP_REASONS, EMIT_FIELDS, emittedNames, rowWishes } from './normalize/row-wishes.ts';
-import { type BatchFile, type RunSettings, runBatch } from './normalize/run.ts';
+import { type BatchFile, type RunSettings, requireFreeNames, runBatch } from './normalize/run.ts';
 import {
   addReports,
   describeDropped,
+  describeMerged,
   describeRecorded,
   describeRun,
   describeWarnings,
@@ -36,6 +38,7 @@ import {
 import { parseList, parseName } from './options.ts';
 import { printable } from './printable.ts';
 import { Progress } from './progress.ts';
+import { describeError, exitStatusOf } from './report-error.ts';
 import { refuseManyTargets } from './targets.ts';
 
 /** As commander gives them. */
@@ -114,14 +117,18 @@ async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
   const layout = inputLayout(flags, perReward);
   const wishes = rowWishes(flags, estimator, layout);
   const fields = outputFields(flags, emittedNames(wishes));
+  requireOneGrouping(flags);
   const conditions = parseConditions(flags.failOn ?? []);
   const { files, passedOver, hasFolder } = expandInputs(
     paths.length > 0 ? paths : ['-'],
     presetNamed(flags.from ?? 'miles').passesOver,
   );
-  const batches = planBatches(files, hasFolder, flags);
+  const join = joinedFile(flags, perReward);
+  const oneBatch =
+    flags.oneBatch ?? (several(files, hasFolder) && (presetNamed(flags.from ?? 'miles').oneBatch ?? false));
+  const batches = planBatches(files, hasFolder, oneBatch, flags);
   refuseManyTargets(
-    files,
+    join ? [...files, join.path] : files,
     batches.flatMap((batch) => batch.map(({ output }) => output)),
     flags.summary,
   );
@@ -136,10 +143,11 @@ async function normalizeCommand(paths: string[], flags: Flags): Promise<void> {
     fields,
     wishes,
     options,
+    oneBatch,
     maxLine: flags.maxLine,
     only: flags.only ?? false,
     format: flags.to ?? (flags.output === undefined ? undefined : formatOfName(flags.output)),
-    join: joinedFile(flags, perReward),
+    join,
     pool,
     engine,
     progress,
@@ -157,16 +165,18 @@ const TERMINAL_NOTE = 'rollnorm: reading rows from the terminal; Ctrl-D ends the
 /** Rows are read once and written once. */
 const PASSES = 2;
 
+function several(files: readonly string[], hasFolder: boolean): boolean {
+  return files.length > 1 || hasFolder;
+}
+
 /** Each file a batch, or all of them one; and where each one's rows go. */
-function planBatches(files: readonly string[], hasFolder: boolean, flags: Flags): BatchFile[][] {
+function planBatches(files: readonly string[], hasFolder: boolean, oneBatch: boolean, flags: Flags): BatchFile[][] {
   const { output, outDir, resume } = flags;
   if (output !== undefined && outDir !== undefined) throw new UsageError('--output and --out-dir exclude each other');
   if (resume && outDir === undefined) throw new UsageError('--resume needs --out-dir');
-  const several = files.length > 1 || hasFolder;
-  if (several && outDir === undefined)
+  if (several(files, hasFolder) && outDir === undefined)
     throw new UsageError(`${files.length} files need --out-dir: one output each under the same base name`);
   if (outDir !== undefined && files.includes('-')) throw new UsageError('--out-dir needs files that have a name');
-  const oneBatch = flags.oneBatch ?? (several && (presetNamed(flags.from ?? 'miles').oneBatch ?? false));
   if (flags.promptGroupSizes && ((files.length > 1 && !oneBatch) || flags.batchBy !== undefined))
     throw new UsageError('--prompt-group-sizes is for one batch, not for several');
   if (outDir === undefined) return [[{ file: files[0], output: output ?? '-' }]];
@@ -183,14 +193,14 @@ async function runBatches(
   isOne: boolean,
 ): Promise<void> {
   const { summary, outDir, resume } = flags;
+  if (outDir !== undefined) makeFolder(outDir);
   const summaryOutput = summary === undefined ? undefined : await openOutput(summary, { compress: 'none' });
   const done: FileSummary[] = [];
   const failures: (Failure & { status: number })[] = [];
   const skipped: string[] = [];
   try {
-    if (outDir !== undefined) mkdirSync(outDir, { recursive: true });
     const waiting = batches.filter((batch) => {
-      const isThere = resume && batch.every(({ output }) => existsSync(output));
+      const isThere = resume && batch.every(({ output }) => isFile(output));
       if (isThere) skipped.push(...batch.map(({ file }) => file));
       return !isThere;
     });
@@ -200,20 +210,18 @@ async function runBatches(
         for (const one of summaries) reportFile(one, isOne);
         done.push(...summaries);
       } catch (error) {
-        if (isOne || !(error instanceof RollnormError) || error instanceof UsageError) throw error;
+        if (isOne) throw error;
         settings.progress.stop();
-        process.stderr.write(`rollnorm: ${printable(error.message)}\n`);
-        failures.push({
-          file: batch.map(({ file }) => file).join(', '),
-          error: error.message,
-          status: error.exitStatus,
-        });
+        const { text, message } = describeError(error);
+        process.stderr.write(text);
+        failures.push({ file: nameOf(batch), error: message, status: exitStatusOf(error) });
       }
     };
     await forEachConcurrently(waiting, settings.pool.threads, runOne);
     if (!isOne) reportTotal(done, failures, skipped, batches.length);
-    const order = new Map(batches.map((batch, i) => [batch.map(({ file }) => file).join(', '), i]));
+    const order = new Map(batches.map((batch, i) => [nameOf(batch), i]));
     done.sort((a, b) => order.get(a.file)! - order.get(b.file)!);
+    failures.sort((a, b) => order.get(a.file)! - order.get(b.file)!);
     const text = JSON.stringify(summarize(done, failures, skipped, isOne), null, 2);
     await summaryOutput?.write(Buffer.from(`${text}\n`));
     await summaryOutput?.commit();
@@ -241,8 +249,30 @@ function describeFailedOn(summary: FileSummary, conditions: readonly Condition[]
   return lines.map((line) => `rollnorm: ${name}${line}\n`).join('');
 }
 
+function nameOf(batch: readonly BatchFile[]): string {
+  return batch.map(({ file }) => file).join(', ');
+}
+
+/** A directory of an output's name is no output. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (cause) {
+    throw fileError(path, 'cannot make the directory', cause);
+  }
+}
+
 function reportFile(summary: FileSummary, isOne: boolean): void {
   const name = isOne ? undefined : printable(summary.file);
+  if (summary.merged_ids) process.stderr.write(describeMerged(summary.merged_ids));
   process.stderr.write(describeWarnings(summary.warnings, name) + describeRun(summary, name));
   if (summary.dropped) process.stderr.write(describeDropped(summary.dropped, name));
   if (summary.recorded) process.stderr.write(describeRecorded(summary.recorded));
@@ -261,6 +291,7 @@ function reportTotal(
   process.stderr.write(`rollnorm: ${parts.join('; ')}\n`);
 }
 
+/** @throws what a visit throws, once all that have begun have ended */
 async function forEachConcurrently<T>(
   items: readonly T[],
   count: number,
@@ -276,15 +307,21 @@ async function forEachConcurrently<T>(
       });
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(count, items.length)) }, lane));
+  const lanes = await Promise.allSettled(Array.from({ length: Math.max(1, Math.min(count, items.length)) }, lane));
+  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason;
 }
 
-function outputFields({ advantageField, rawRewardField, overwrite = false }: Flags, extra: string[]): OutputFields {
+function outputFields(
+  { advantageField, rawRewardField, overwrite = false, only }: Flags,
+  extra: string[],
+): OutputFields {
   if (advantageField === rawRewardField) {
     throw new UsageError(`--advantage-field and --raw-reward-field must differ, both are '${advantageField}'`);
   }
   const names = [advantageField, rawRewardField, ...extra];
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new UsageError(`two of the added fields are called '${twice}'`);
-  return { advantage: advantageField, rawReward: rawRewardField, extra, overwrite };
+  const fields = { advantage: advantageField, rawReward: rawRewardField, extra, overwrite };
+  if (only) requireFreeNames(fields);
+  return fields;
 }

@@ -1,53 +1,103 @@
-/** What may be written: not the input, not two things to one file, and no format that only the name promises. */
-import { fstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+/** What may be written: not an input, not two things to one file, and no format that only the name promises. */
+import { fstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
 
 const STDIN = 0;
+const STDOUT = 1;
 /** Formats and compressions that a name asks for and that this version does not write. */
 const OTHER_ENDINGS = ['.bz2', '.xz', '.lz4', '.br', '.zip', '.7z', '.pt', '.pkl', '.csv', '.tsv'];
+/** Formats that are read at positions, and so not as a whole compressed. */
+const BINARY_ENDINGS = ['.parquet', '.arrow', '.arrows', '.feather', '.ipc'];
+const COMPRESSED = /\.(gz|zst)$/;
 
 /**
+ * @param sources every file that is read; `-` is standard input
  * @param outputs where each file's rows go; `-` is standard output
  * @throws UsageError
  */
 export function refuseManyTargets(
-  inputs: readonly string[],
+  sources: readonly string[],
   outputs: readonly string[],
   summary: string | undefined,
 ): void {
-  for (const output of outputs) {
-    const ending = OTHER_ENDINGS.find((name) => output.toLowerCase().endsWith(name));
-    if (ending) throw new UsageError(`--output ${output}: this version writes JSONL, Parquet and Arrow, not ${ending}`);
-  }
+  for (const output of outputs) requireWritableName(output);
   if (summary === '-' || summary === '/dev/stdout')
     throw new UsageError('--summary needs a file: standard output carries rows alone');
-  const sources = new Set(
-    inputs.map((input) => (input === '-' ? identityOfStats(fstatSync(STDIN)) : identityOf(input))),
-  );
-  sources.delete(null);
-  const written = new Set<string>();
+  const read = new Set(sources.map((source) => (source === '-' ? identityOfDescriptor(STDIN) : identityOf(source))));
+  read.delete(null);
+  const written = new Map<string, string>();
   for (const output of outputs) {
-    const identity = identityOf(output);
+    const isStandard = output === '-' || output === '/dev/stdout';
+    const identity = isStandard ? identityOfDescriptor(STDOUT) : identityOf(output);
     if (identity === null) continue;
-    if (sources.has(identity)) throw new UsageError(`--output ${output} is the input itself`);
-    written.add(identity);
+    const what = output === '-' ? 'the standard output' : `--output ${output}`;
+    if (read.has(identity)) throw new UsageError(`${what} is the input itself`);
+    const before = written.get(identity);
+    if (before !== undefined) throw new UsageError(`the outputs ${before} and ${output} are the same file`);
+    written.set(identity, output);
   }
   if (summary === undefined) return;
   const identity = identityOf(summary);
   if (identity === null) return;
-  if (sources.has(identity)) throw new UsageError(`--summary ${summary} is the input itself`);
+  if (read.has(identity)) throw new UsageError(`--summary ${summary} is the input itself`);
   if (written.has(identity)) throw new UsageError(`--output and --summary are the same file, ${summary}`);
+}
+
+function requireWritableName(output: string): void {
+  const name = output.toLowerCase();
+  const inner = name.replace(COMPRESSED, '');
+  const other = OTHER_ENDINGS.find((ending) => inner.endsWith(ending));
+  if (other) throw new UsageError(`--output ${output}: this version writes JSONL, Parquet and Arrow, not ${other}`);
+  const binary = inner === name ? undefined : BINARY_ENDINGS.find((ending) => inner.endsWith(ending));
+  if (binary)
+    throw new UsageError(
+      `--output ${output}: a ${binary} file is compressed inside itself, not as a whole: leave off ${name.slice(inner.length)}`,
+    );
 }
 
 /** Equal for two names of one regular file, there or not yet; null for what is no regular file. */
 function identityOf(path: string): string | null {
-  if (path === '-') return null;
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
-    return stats ? identityOfStats(stats) : join(realpathSync(dirname(resolve(path))), basename(path));
+    return stats ? identityOfStats(stats) : futurePath(path);
   } catch {
     return null; // whoever opens it says what is wrong
+  }
+}
+
+const MOST_LINKS = 40;
+
+/** Where a file that is not there yet is going to be. */
+function futurePath(path: string, links = 0): string {
+  const absolute = resolve(path);
+  const target = targetOf(absolute);
+  if (target !== null && links < MOST_LINKS) return futurePath(resolve(dirname(absolute), target), links + 1);
+  const folder = dirname(absolute);
+  return folder === absolute ? absolute : join(futureFolder(folder), basename(absolute));
+}
+
+function futureFolder(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return futurePath(folder);
+  }
+}
+
+function targetOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function identityOfDescriptor(descriptor: number): string | null {
+  try {
+    return identityOfStats(fstatSync(descriptor));
+  } catch {
+    return null; // it was closed before the start
   }
 }
 

@@ -49,7 +49,7 @@ export interface LikeExplanation {
   readonly name: DialectName;
   readonly repository: string;
   readonly commit: string;
-  readonly source: string;
+  readonly sources: readonly string[];
   readonly theirs: string | null;
   readonly changes: readonly LikeChange[];
   readonly notes: readonly string[];

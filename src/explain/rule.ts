@@ -99,6 +99,6 @@ export function explainLike({ estimator, policies, byPosition, like }: Settings)
       }),
     )
     .filter((change) => JSON.stringify(change.default) !== JSON.stringify(change.like));
-  const { repository, commit, source, notes } = dialect;
-  return { name: like, repository, commit, source, theirs: own.theirs ?? null, changes, notes };
+  const { repository, commit, sources, notes } = dialect;
+  return { name: like, repository, commit, sources, theirs: own.theirs ?? null, changes, notes };
 }

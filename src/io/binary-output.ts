@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { InputError } from '../errors.ts';
 import { KEYED_BY_INDEX } from '../samples/columns.ts';
 import { type IdCoder, NO_ID } from '../samples/ids.ts';
 import type { CopiedIds, Input } from './input.ts';
@@ -35,7 +36,7 @@ export async function writeBinaryRows(
   if (input.format === 'arrow') {
     const task = { do: 'write-whole', path, name, columns, replace } as const;
     await withDescriptor(output, (descriptor) =>
-      pool.run({ ...task, descriptor, outputName: name }, { emit: () => {} }),
+      pool.run({ ...task, descriptor, outputName: output.name }, { emit: () => {} }),
     );
     return;
   }
@@ -45,7 +46,7 @@ export async function writeBinaryRows(
       return columns.map(({ values }) => sliceValues(values, firstRow, firstRow + rowCount));
     };
     return withDescriptor(output, (descriptor) => {
-      const write = writerTo(descriptor, name);
+      const write = writerTo(descriptor, output.name);
       return runChunkJobInPool(withColumnsJob(file, parquet, { columns, valuesOf }, replace, write), CODEC, pool);
     });
   });
@@ -63,16 +64,18 @@ export async function writeSidecarColumns(
   output: Output,
   pool: TaskPool,
 ): Promise<void> {
-  const { name } = input;
   const kept = keptRows(sidecar);
   const rowCount = kept?.length ?? sidecar.rows.rowCount;
   const allNew = () => selectColumns(newColumns(sidecarColumns(sidecar, new Map())), kept);
   await withDescriptor(output, async (descriptor) => {
     if (format === 'arrow') {
       const columns = allNew();
-      return pool.run({ do: 'write-sidecar', columns, rowCount, descriptor, outputName: name }, { emit: () => {} });
+      return pool.run(
+        { do: 'write-sidecar', columns, rowCount, descriptor, outputName: output.name },
+        { emit: () => {} },
+      );
     }
-    const write = writerTo(descriptor, name);
+    const write = writerTo(descriptor, output.name);
     if (input.format !== 'parquet' || kept) return runChunkJobInPool(flatJob(allNew(), rowCount, write), CODEC, pool);
     await withParquet(input, (file, parquet) => {
       const columns = sidecarColumns(sidecar, input.copiedIds ?? new Map());
@@ -81,10 +84,10 @@ export async function writeSidecarColumns(
         const { firstRow, rowCount: count } = parquet.rowGroups[part];
         return news.map(({ values }) => sliceValues(values, firstRow, firstRow + count));
       };
-      const output = columns.map((column) =>
+      const newOrCopied = columns.map((column) =>
         'path' in column ? { source: 'copied' as const, ...column } : asNew(column),
       );
-      return runChunkJobInPool(columnsOnlyJob(file, parquet, output, valuesOf, write), CODEC, pool);
+      return runChunkJobInPool(columnsOnlyJob(file, parquet, newOrCopied, valuesOf, write), CODEC, pool);
     });
   });
 }
@@ -215,13 +218,21 @@ function idColumn(name: string, codes: Uint32Array, coder: IdCoder): FlatColumn 
     const values = BigUint64Array.from(entryOf, (entry, row) => (present[row] ? integers[entry] : 0n));
     return { name, kind: 'uint64', nullable: true, values: { kind: 'uint64', values, present } };
   }
-  const texts = distinct.map((code) => Buffer.from(coder.text(code)));
+  const texts = distinct.map((code) => Buffer.from(wellFormed(name, coder.text(code))));
   const offsets = new Float64Array(texts.length + 1);
   texts.forEach((text, i) => {
     offsets[i + 1] = offsets[i] + text.length;
   });
   const bytes = Buffer.concat(texts);
   return { name, kind: 'text', nullable: true, values: { kind: 'text', codes: entryOf, bytes, offsets, present } };
+}
+
+/** @throws InputError on what cannot be written in UTF-8, as it would become another id */
+function wellFormed(name: string, id: string): string {
+  if (id.isWellFormed()) return id;
+  throw new InputError(
+    `${name} ${JSON.stringify(id)} has half a surrogate pair, which columns of text cannot hold; JSONL can (--to jsonl)`,
+  );
 }
 
 /** Formats with an index are written to a file; what is none gets its bytes afterwards. */

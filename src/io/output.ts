@@ -16,6 +16,8 @@ export interface OutputOptions {
 }
 
 export interface Output {
+  /** What messages call it. */
+  readonly name: string;
   /** Whether the reader of a pipe has gone: what is written after that is dropped. */
   readonly closed: boolean;
   /** The open file itself, where bytes go into a regular file as they are: whoever writes to it writes all of it. */
@@ -74,7 +76,7 @@ interface Target extends Sink {
 class BufferedOutput implements Output {
   readonly #target: Target;
   readonly #sink: Sink;
-  readonly #name: string;
+  readonly name: string;
   readonly #compression: Compression;
   #isTakenOver = false;
   #batch = Buffer.allocUnsafe(BATCH_SIZE);
@@ -86,7 +88,7 @@ class BufferedOutput implements Output {
   constructor(target: Target, sink: Sink, name: string, compression: Compression) {
     this.#target = target;
     this.#sink = sink;
-    this.#name = name;
+    this.name = name;
     this.#compression = compression;
   }
 
@@ -102,7 +104,7 @@ class BufferedOutput implements Output {
     const { descriptor } = this.#target;
     if (descriptor === null) return null;
     this.#isTakenOver = true;
-    return { descriptor, name: this.#name, compression: this.#compression };
+    return { descriptor, name: this.name, compression: this.#compression };
   }
 
   write(bytes: Uint8Array): Promise<void> | void {

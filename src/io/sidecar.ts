@@ -23,6 +23,9 @@ export interface SidecarRows {
   readonly fields: OutputFields;
 }
 
+/** Fields beside the two whose names can be chosen. */
+export const SIDECAR_NAMES: readonly string[] = ['file', 'row', 'group_index', 'rollout_id', 'index'];
+
 const FLUSH_BYTES = 1 << 20;
 
 /** Ids leave digit for digit; a row has those that it had. */

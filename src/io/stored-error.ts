@@ -1,6 +1,7 @@
 /** Errors as data, so that they keep their class, and with it the exit status, on the way between threads. */
 import { FileError, InputError, UsageError } from '../errors.ts';
 import { RecordError } from './jsonl/line-range.ts';
+import { asFileError } from './temporary-files.ts';
 
 export interface StoredError {
   readonly kind: 'record' | 'input' | 'file' | 'usage' | 'other';
@@ -10,9 +11,10 @@ export interface StoredError {
 }
 
 export function storeError(error: unknown): StoredError {
-  const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  const record = error instanceof RecordError ? error.record : 0;
-  return { kind: kindOf(error), message, record, stack };
+  const known = asFileError(error);
+  const { message, stack } = known instanceof Error ? known : new Error(String(known));
+  const record = known instanceof RecordError ? known.record : 0;
+  return { kind: kindOf(known), message, record, stack };
 }
 
 export function restoreError({ kind, message, record, stack }: StoredError): Error {

@@ -56,11 +56,16 @@ export class TaskPool {
     else if (this.#spares.length < this.threads) this.#spares.push(buffer as ArrayBuffer);
   }
 
+  /** Whatever is still to be done or under way fails. */
   async close(): Promise<void> {
     const lanes = [...this.#lanes];
+    const waiting = this.#queue.splice(0);
     this.#lanes.clear();
     this.#idle.length = 0;
+    // A worker that still runs may write to a file that its owner closes once its job has failed.
     await Promise.all(lanes.map(({ worker }) => worker.terminate()));
+    for (const job of [...lanes.map((lane) => lane.job), ...waiting])
+      job?.reject(new Error('the work was given up before it was done'));
   }
 
   #runHere(task: Task, { emit, isCancelled }: TaskRun): Promise<void> {

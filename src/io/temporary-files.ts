@@ -61,3 +61,13 @@ export function fileError(name: string, attempt: string, cause: unknown): FileEr
   const reason = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
   return new FileError(`${name}: ${attempt}: ${reason ?? message}`, { cause });
 }
+
+/** A failed system call that nobody has put into words says itself what was tried, and on what; other errors stay. */
+export function asFileError(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof FileError) return error;
+  const { errno, syscall, path } = error as NodeJS.ErrnoException;
+  if (typeof errno !== 'number' || syscall === undefined) return error;
+  return path === undefined
+    ? new FileError(error.message, { cause: error })
+    : fileError(path, `cannot ${syscall}`, error);
+}

@@ -124,9 +124,18 @@ export function threadsFor(files: readonly string[], { threads }: InputFlags): n
 export function bytesOfFiles(files: readonly string[]): number | undefined {
   let bytes = 0;
   for (const file of files) {
-    const stats = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false });
-    if (!stats?.isFile()) return undefined;
-    bytes += stats.size;
+    const size = file === '-' ? undefined : sizeOf(file);
+    if (size === undefined) return undefined;
+    bytes += size;
   }
   return bytes;
+}
+
+function sizeOf(file: string): number | undefined {
+  try {
+    const stats = statSync(file);
+    return stats.isFile() ? stats.size : undefined;
+  } catch {
+    return undefined; // whoever opens it says what is wrong
+  }
 }

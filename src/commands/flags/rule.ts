@@ -80,6 +80,12 @@ export function addRuleFlags(command: Command): Command {
     .option('--require-identity', 'refuse rows with neither rollout_id nor index');
 }
 
+/** @throws UsageError where the groups are stated twice */
+export function requireOneGrouping({ promptGroupSizes, groupSize }: RuleFlags & { readonly groupSize?: number }): void {
+  if (promptGroupSizes && groupSize !== undefined)
+    throw new UsageError('--group-size and --prompt-group-sizes exclude each other: both say what the groups are');
+}
+
 export function ruleOptions(flags: RuleFlags): NormalizeOptions {
   const { advantageEstimator, grouping, ...rest } = flags;
   return {

@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UsageError } from '../../errors.ts';
+import { fileError } from '../../io/temporary-files.ts';
 
 export type OutputFormat = 'jsonl' | 'parquet' | 'arrow';
 export const OUTPUT_FORMATS: readonly OutputFormat[] = ['jsonl', 'parquet', 'arrow'];
@@ -25,8 +26,9 @@ export function expandInputs(
       continue;
     }
     hasFolder = true;
-    const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => !name.startsWith('.'));
-    const names = entries.map(({ name }) => name).sort(naturally);
+    const names = namesIn(path)
+      .filter((name) => !name.startsWith('.'))
+      .sort(naturally);
     const hasRows = (name: string) => DATA_FILE.test(name) && !passesOver.includes(name);
     const data = names.filter((name) => hasRows(name) && !isDirectory(join(path, name)));
     if (data.length === 0) throw new UsageError(`${path}: no files with rows in this directory`);
@@ -36,8 +38,21 @@ export function expandInputs(
   return { files, passedOver, hasFolder };
 }
 
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (cause) {
+    throw fileError(folder, 'cannot list the directory', cause);
+  }
+}
+
+/** What cannot be looked at is taken for a file: whoever opens it says what is wrong. */
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** The outputs of several files in a folder, each under its input's base name. @throws UsageError where two are equal */
@@ -59,9 +74,10 @@ const ENDINGS: Readonly<Record<OutputFormat, RegExp>> = {
   arrow: /\.(arrow|arrows|feather|ipc)$/i,
 };
 
-/** A file that has no writer of its own becomes JSONL. */
+/** A file that has no writer of its own becomes JSONL; a compressed one can hold nothing else, whatever its name. */
 function outputName(name: string, format: OutputFormat | undefined): string {
-  const wanted = format ?? (/\.pt$/i.test(name) ? 'jsonl' : undefined);
+  const wanted =
+    format ?? (/\.pt$|\.(parquet|arrow|arrows|feather|ipc|pt)\.(gz|zst)$/i.test(name) ? 'jsonl' : undefined);
   if (wanted === undefined || ENDINGS[wanted].test(name)) return name;
   return `${name.replace(DATA_FILE, '')}.${wanted}`;
 }

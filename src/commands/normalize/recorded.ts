@@ -7,8 +7,10 @@ import type { SampleColumns } from '../../samples/columns.ts';
 
 export interface RecordedComparison {
   readonly column: string;
-  /** Rows that carry an advantage. */
+  /** Rows that carry a finite advantage. */
   readonly rows: number;
+  /** Rows that carry NaN or an infinity. */
+  readonly not_finite: number;
   readonly largest_difference: number;
   readonly mean_difference: number;
   /** Rows that differ by more than frameworks' binary32 arithmetic explains. */
@@ -35,14 +37,16 @@ export async function compareRecorded(
   options: NormalizeOptions,
   engine: Engine,
 ): Promise<RecordedComparison> {
-  const { rows, largest, sum, differing } = difference(recorded, advantages);
+  const { rows, notFinite, largest, sum, differing } = difference(recorded, advantages);
   const comparison = {
     column,
     rows,
+    not_finite: notFinite,
     largest_difference: largest,
     mean_difference: rows > 0 ? sum / rows : 0,
     differing,
   };
+  if (rows === 0) return { ...comparison, rule: null };
   if (differing === 0) return { ...comparison, rule: 'the same' };
   for (const [name, rule] of RULES) {
     for (const siblings of [options.siblings ?? 'mainstream', 'rows'] as const) {
@@ -71,16 +75,21 @@ function noResult(error: unknown): null {
 
 function difference(recorded: Float64Array, advantages: Float32Array) {
   let rows = 0;
+  let notFinite = 0;
   let largest = 0;
   let sum = 0;
   let differing = 0;
   for (let row = 0; row < recorded.length; row++) {
     if (Number.isNaN(recorded[row])) continue;
+    if (!Number.isFinite(recorded[row])) {
+      notFinite++;
+      continue;
+    }
     const distance = Math.abs(recorded[row] - advantages[row]);
     rows++;
     sum += distance;
     largest = Math.max(largest, distance);
     if (isBeyondRounding(recorded[row], advantages[row])) differing++;
   }
-  return { rows, largest, sum, differing };
+  return { rows, notFinite, largest, sum, differing };
 }

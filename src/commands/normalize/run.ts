@@ -6,7 +6,7 @@ import { type Input, openInput } from '../../io/input.ts';
 import type { OutputFields } from '../../io/layouts/fields.ts';
 import { type Output, openOutput } from '../../io/output.ts';
 import { named } from '../../io/read-input.ts';
-import { writeSidecarLines } from '../../io/sidecar.ts';
+import { SIDECAR_NAMES, writeSidecarLines } from '../../io/sidecar.ts';
 import { type RowResults, sliceResults, writeInputRows } from '../../io/write-input-rows.ts';
 import { checkOptions, type NormalizeOptions } from '../../options.ts';
 import { prepareBatch } from '../../prepare.ts';
@@ -15,6 +15,7 @@ import type { AssembledBatch } from '../../samples/assembler.ts';
 import { splitByCode } from '../../samples/split.ts';
 import { type ReadSettings, readBatch } from '../read-batch.ts';
 import type { OutputFormat } from './files.ts';
+import { countMergedIds } from './merged-ids.ts';
 import { compareRecorded, type RecordedComparison } from './recorded.ts';
 import { type Dropped, RowFacts } from './row-facts.ts';
 import { needsDetails, type RowWishes, refuseDropFromWholeRows } from './row-wishes.ts';
@@ -26,6 +27,8 @@ export interface RunSettings extends ReadSettings {
   readonly wishes: RowWishes;
   /** A sidecar instead of whole rows. */
   readonly only: boolean;
+  /** All files are one batch, also where there is but one. */
+  readonly oneBatch: boolean;
   /** Asked for by name; undefined: the input's own. */
   readonly format: OutputFormat | undefined;
   readonly engine: Engine;
@@ -47,7 +50,7 @@ export async function runBatch(files: readonly BatchFile[], settings: RunSetting
     for (const { file } of files) inputs.push(await openInput(file, settings));
     return await normalizeInputs(files, inputs, outputs, settings);
   } catch (error) {
-    for (const output of outputs) await output.abort();
+    await Promise.allSettled(outputs.map((output) => output.abort()));
     throw inputs.length === 1 ? named(inputs[0].name, error) : error;
   } finally {
     for (const input of inputs) await input.close();
@@ -63,13 +66,15 @@ async function normalizeInputs(
   const started = performance.now();
   const drops = settings.wishes.drop.length > 0;
   for (const input of inputs) if (writesWholeRows(input, settings)) refuseDropFromWholeRows(input, settings.wishes);
+  const notWhole = inputs.filter((input) => !writesWholeRows(input, settings));
+  if (notWhole.length > 0) requireFreeNames(settings.fields);
   const { batch, ranges, warnings } = await readBatch(inputs, settings, (input) =>
     writesWholeRows(input, settings)
       ? { outputFields: settings.fields, keepIndexes: false }
       : { outputFields: null, keepIndexes: needsIndexes(input, sidecarFormat(input, settings), drops) },
   );
-  const notWhole = inputs.filter((input) => !settings.only && !writesWholeRows(input, settings));
-  const formatWarnings = [...new Set(notWhole.flatMap((input) => whyNotWhole(input, settings)))];
+  const surprises = settings.only ? [] : notWhole.flatMap((input) => whyNotWhole(input, settings));
+  const formatWarnings = [...new Set(surprises)];
   const read = performance.now();
   const { results, dropped, reports, recorded } = await normalizeBatch(batch, settings);
   const report = addReports(reports);
@@ -82,7 +87,11 @@ async function normalizeInputs(
     write: (performance.now() - computed) / 1000,
   };
   const all: Report = { ...report, ...withWarnings(report, [...formatWarnings, ...warnings]) };
-  const more = { ...(dropped && { dropped }), ...(recorded && { recorded }) };
+  const more = {
+    ...(dropped && { dropped }),
+    ...(recorded && { recorded }),
+    ...(settings.oneBatch && { merged_ids: countMergedIds(batch.columns, ranges) }),
+  };
   const common = { ...all, batches: reports.length, preset: settings.layout.preset, ...more, seconds };
   const output = outputs.length === 1 ? files[0].output : null;
   return [{ ...common, file: files.map(({ file }) => file).join(', '), output }];
@@ -124,6 +133,16 @@ export function writesWholeRows(input: Input, { only, format }: RunSettings): bo
   return !only && input.keepsRows && (format === undefined || format === input.format);
 }
 
+/** @throws UsageError where a field of a sidecar would have the name of another */
+export function requireFreeNames({ advantage, rawReward }: OutputFields): void {
+  for (const [option, name] of [
+    ['--advantage-field', advantage],
+    ['--raw-reward-field', rawReward],
+  ])
+    if (SIDECAR_NAMES.includes(name))
+      throw new UsageError(`${option} ${name}: rows that are not written whole have a field of that name already`);
+}
+
 function whyNotWhole(input: Input, { format }: RunSettings): string[] {
   const what = 'written instead: file, row, the ids, raw_reward and advantage (as with --only)';
   if (!input.keepsRows) {
@@ -153,7 +172,6 @@ async function normalizeBatch(
   const rowFacts = wantsFacts ? new RowFacts(wishes, columns) : null;
   const { estimator } = checkOptions(options);
   for (const { columns: part, rows } of splitByCode(columns, side.batchCodes)) {
-    if (rows && sized.promptGroupSizes) throw new UsageError('--prompt-group-sizes with several batches');
     const partOptions = rows ? options : { ...sized, output: advantages };
     const prepared = prepareBatch(part, partOptions);
     const result = await engine.normalizePlanned(prepared, partOptions, needsDetails(wishes));

@@ -2,6 +2,7 @@
 import type { Report } from '../../report.ts';
 import { packageVersion } from '../../version.ts';
 import type { WarningCode } from '../../warnings.ts';
+import type { MergedIds } from './merged-ids.ts';
 import type { RecordedComparison } from './recorded.ts';
 import type { Dropped } from './row-facts.ts';
 
@@ -22,6 +23,8 @@ export type FileSummary = Omit<Report, 'seconds'> & {
   readonly dropped?: Dropped;
   /** The conditions that failed, as they were given, where there are any. */
   readonly failed_on?: readonly string[];
+  /** Of files that are one batch. */
+  readonly merged_ids?: MergedIds;
   readonly seconds: Seconds;
 };
 
@@ -129,13 +132,23 @@ export function describeRun(summary: FileSummary | (Report & { seconds: Seconds 
   return `rollnorm: ${name}${counts} by ${grouping_rule} (tier ${grouping}); ${estimator} on ${place} (${backend_reason}); ${time.toFixed(2)} s\n`;
 }
 
-export function describeRecorded({ column, rows, largest_difference, differing, rule }: RecordedComparison): string {
+/** Empty where no id is shared. */
+export function describeMerged({ group_index: groups, rollout_id: rollouts }: MergedIds): string {
+  if (groups === 0 && rollouts === 0) return '';
+  return `rollnorm: ${groups} group ids and ${rollouts} rollout ids occur in more than one file and are each one group or rollout\n`;
+}
+
+export function describeRecorded(comparison: RecordedComparison): string {
+  const { column, not_finite: notFinite } = comparison;
+  const apart = notFinite > 0 ? `; ${notFinite} of them are not finite and were not compared` : '';
+  return `rollnorm: the advantages that the file carries (${column}) ${describeDifference(comparison)}${apart}\n`;
+}
+
+function describeDifference({ rows, largest_difference, differing, rule }: RecordedComparison): string {
+  if (rows === 0) return 'say nothing';
+  if (differing === 0) return 'agree with ours';
   const explained = rule === null ? 'no known rule gives them' : `they are ${rule}`;
-  const found =
-    differing === 0
-      ? 'agree with ours'
-      : `differ from ours in ${differing} of ${rows} rows, by ${largest_difference.toPrecision(3)} at most; ${explained}`;
-  return `rollnorm: the advantages that the file carries (${column}) ${found}\n`;
+  return `differ from ours in ${differing} of ${rows} rows, by ${largest_difference.toPrecision(3)} at most; ${explained}`;
 }
 
 export function describeDropped({ flat, excluded }: Dropped, file?: string): string {
