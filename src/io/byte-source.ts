@@ -24,12 +24,14 @@ export interface ByteSource {
 
 export interface ByteSourceOptions {
   /** Where streams are spooled; the system's temporary folder by default. */
-  readonly spoolFolder?: string;
+  readonly spoolFolder?: string | undefined;
+  /** Longest line of a stream of lines. */
+  readonly maxLine?: number | undefined;
 }
 
 /** Opens a path or `-` and looks at its first bytes: compression is recognized by content. */
 export async function openByteSource(nameOrDash: string, options: ByteSourceOptions = {}): Promise<ByteSource> {
-  const stored = await openStoredBytes(nameOrDash, options.spoolFolder ?? tmpdir());
+  const stored = await openStoredBytes(nameOrDash, options.spoolFolder ?? tmpdir(), options.maxLine);
   try {
     const compression = compressionOf(await stored.head(HEAD_LENGTH));
     const chunks = () => DECOMPRESS[compression](stored.chunks(), stored.name);

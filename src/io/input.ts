@@ -53,7 +53,7 @@ const HEAD_BYTES = 4096;
 
 /** @throws InputError where the content is of no format that is read */
 export async function openInput(nameOrDash: string, options: InputOptions): Promise<Input> {
-  const source = await openByteSource(nameOrDash);
+  const source = await openByteSource(nameOrDash, { maxLine: options.maxLine });
   try {
     return await describeInput(source, options);
   } catch (error) {

@@ -3,10 +3,15 @@ import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FileError } from '../errors.ts';
+import { FileError, InputError } from '../errors.ts';
+import { GZIP_MAGIC } from './codecs/gunzip.ts';
+import { beginsAsZstd } from './codecs/unzstd.ts';
+import { SNIFFED_BYTES, sniffFormat } from './format.ts';
+import { DEFAULT_MAX_LINE } from './jsonl/lines.ts';
 import { createTemporaryFile, fileError, removeTemporaryFile } from './temporary-files.ts';
 
 const READ_SIZE = 1 << 20;
+const LINE_FEED = 0x0a;
 
 /** The bytes as they are stored, before any decompression. */
 export interface StoredBytes {
@@ -19,20 +24,29 @@ export interface StoredBytes {
   close(): Promise<void>;
 }
 
-/** Opens a path or `-`; what cannot be read twice is spooled to a private file in `spoolFolder`. */
-export async function openStoredBytes(nameOrDash: string, spoolFolder: string): Promise<StoredBytes> {
+/**
+ * Opens a path or `-`; what cannot be read twice is spooled to a private file in `spoolFolder`.
+ * @param maxLine a stream that says to hold lines is given up at a longer one, as it may never end
+ */
+export async function openStoredBytes(
+  nameOrDash: string,
+  spoolFolder: string,
+  maxLine: number = DEFAULT_MAX_LINE,
+): Promise<StoredBytes> {
   // Opening /dev/stdin by path fails where standard input is a socket, as under a Node parent.
   if (nameOrDash === '-' || nameOrDash === '/dev/stdin') {
     const name = nameOrDash === '-' ? 'stdin' : nameOrDash;
-    return openSpool(name, process.stdin[Symbol.asyncIterator](), spoolFolder);
+    return openSpool(name, process.stdin[Symbol.asyncIterator](), spoolFolder, maxLine);
   }
   let handle: FileHandle | undefined;
   try {
     handle = await open(nameOrDash, 'r');
     const stats = await handle.stat({ bigint: true });
-    if (stats.isFile()) return new RegularFile(nameOrDash, handle, stats);
+    // Files of /proc say that they have no bytes.
+    const isStored = stats.isFile() && (stats.size > 0n || (await readHead(handle, 1, nameOrDash)).length === 0);
+    if (isStored) return new RegularFile(nameOrDash, handle, stats);
     if (stats.isDirectory()) throw new FileError(`${nameOrDash}: cannot read: is a directory`);
-    return await openSpool(nameOrDash, readStream(handle), spoolFolder);
+    return await openSpool(nameOrDash, readStream(handle), spoolFolder, maxLine);
   } catch (cause) {
     await handle?.close();
     throw fileError(nameOrDash, 'cannot open', cause);
@@ -84,10 +98,15 @@ class RegularFile implements StoredBytes {
   }
 }
 
-async function openSpool(name: string, stream: AsyncIterator<Uint8Array>, folder: string): Promise<SpooledStream> {
+async function openSpool(
+  name: string,
+  stream: AsyncIterator<Uint8Array>,
+  folder: string,
+  maxLine: number,
+): Promise<SpooledStream> {
   const path = join(folder, `rollnorm-${process.pid}-${randomUUID()}.spool`);
   try {
-    return new SpooledStream(name, stream, path, await createTemporaryFile(path, 0o600));
+    return new SpooledStream(name, stream, path, await createTemporaryFile(path, 0o600), maxLine);
   } catch (cause) {
     throw fileError(path, `cannot create a temporary file for ${name}`, cause);
   }
@@ -98,14 +117,18 @@ class SpooledStream implements StoredBytes {
   readonly #stream: AsyncIterator<Uint8Array>;
   readonly #path: string;
   readonly #spool: FileHandle;
+  readonly #maxLine: number;
   #spooled = 0;
+  /** Bytes since the last line feed. */
+  #lineLength = 0;
   #complete = false;
 
-  constructor(name: string, stream: AsyncIterator<Uint8Array>, path: string, spool: FileHandle) {
+  constructor(name: string, stream: AsyncIterator<Uint8Array>, path: string, spool: FileHandle, maxLine: number) {
     this.name = name;
     this.#stream = stream;
     this.#path = path;
     this.#spool = spool;
+    this.#maxLine = maxLine;
   }
 
   get byteLength(): number | undefined {
@@ -146,7 +169,20 @@ class SpooledStream implements StoredBytes {
       throw fileError(this.#path, `cannot spool ${this.name}`, cause);
     });
     this.#spooled += next.value.length;
+    const feed = next.value.lastIndexOf(LINE_FEED);
+    this.#lineLength = feed < 0 ? this.#lineLength + next.value.length : next.value.length - 1 - feed;
+    if (this.#lineLength > this.#maxLine) await this.#requireNoLines();
     return next.value;
+  }
+
+  /** Formats with an index have no lines, and the lines of a compressed stream are not these. */
+  async #requireNoLines(): Promise<void> {
+    const head = await readHead(this.#spool, SNIFFED_BYTES, this.#path);
+    if (GZIP_MAGIC.every((byte, i) => head[i] === byte) || beginsAsZstd(head) || sniffFormat(head) !== 'jsonl') return;
+    let line = 1;
+    for await (const bytes of readRange(this.#spool, this.#spooled, this.#path))
+      for (let feed = bytes.indexOf(LINE_FEED); feed >= 0; feed = bytes.indexOf(LINE_FEED, feed + 1)) line++;
+    throw new InputError(`${this.name}: line ${line}: is longer than ${this.#maxLine} bytes (--max-line)`);
   }
 }
 

@@ -243,6 +243,31 @@ function decoratedMember(content: Uint8Array, level: number): Buffer {
   return Buffer.concat([header, extras, plain.subarray(10)]);
 }
 
+describe('what says nothing of its length', () => {
+  test('a file of /proc is read as the stream that it is', async () => {
+    const source = await openByteSource('/proc/self/cmdline', { spoolFolder });
+    const local = await source.localPath();
+    expect(local).toContain(spoolFolder);
+    expect(readFileSync(local)).toEqual(readFileSync('/proc/self/cmdline'));
+    await source.close();
+    expect(readdirSync(spoolFolder)).toEqual([]);
+  });
+
+  test('an empty file is an empty file', async () => {
+    const path = file('');
+    const source = await openByteSource(path, { spoolFolder });
+    expect([await source.localPath(), source.byteLength]).toEqual([path, 0]);
+    await source.close();
+  });
+
+  test('a line without an end is given up at the longest line, and what was spooled is removed', async () => {
+    const source = await openByteSource('/dev/zero', { spoolFolder, maxLine: 5_000_000 });
+    await expect(source.localPath()).rejects.toThrow('/dev/zero: line 1: is longer than 5000000 bytes (--max-line)');
+    await source.close();
+    expect(readdirSync(spoolFolder)).toEqual([]);
+  });
+});
+
 describe('gzip', () => {
   const members = fc.array(
     fc.tuple(fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.constant(new Uint8Array(5000))), fc.nat(9), fc.boolean()),
