@@ -55,8 +55,7 @@ export class IdCoder {
     return this.#intern(INTEGER, encodeText((value + 0).toString()));
   }
 
-  /** Codes of integers; NO_ID where `present`"); b=s.index("  /** Code of a string given as")
-s=s[:a]+'''  /** Codes of integers; NO_ID where `present` is 0. 64-bit ones go by their halves: a bigint a row would be an allocation a row. */
+  /** Codes of integers; NO_ID where `present` is 0. 64-bit ones go by their halves: a bigint a row would be an allocation a row. */
   codesOfIntegers(
     column: Int32Array | Uint32Array | BigInt64Array | BigUint64Array,
     present: Uint8Array | null = null,
@@ -236,9 +235,35 @@ export interface IdDictionary {
 
 const utf8 = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const strictDecoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
+/** What encodeText() has encoded, exactly; of other bytes that are not UTF-8 each is U+FFFD, as decoders do. */
 function decodeText(bytes: Uint8Array): string {
-  return decoder.decode(bytes);
+  const text = decoder.decode(bytes);
+  return text.includes('\ufffd') && !isUtf8(bytes) ? decodeSurrogates(bytes) : text;
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    strictDecoder.decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Lone surrogates have three bytes of their own, which no decoder takes. */
+function decodeSurrogates(bytes: Uint8Array): string {
+  let text = '';
+  let from = 0;
+  for (let at = 0; at + 2 < bytes.length; at++) {
+    if (bytes[at] !== 0xed || bytes[at + 1] < 0xa0) continue;
+    text += decoder.decode(bytes.subarray(from, at));
+    text += String.fromCharCode(0xd000 | ((bytes[at + 1] & 63) << 6) | (bytes[at + 2] & 63));
+    at += 2;
+    from = at + 1;
+  }
+  return text + decoder.decode(bytes.subarray(from));
 }
 
 const PART_HEADER_BYTES = 5;

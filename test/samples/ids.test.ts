@@ -220,3 +220,20 @@ describe('encodeText', () => {
     );
   });
 });
+
+describe('ids leave as they came', () => {
+  test.each([
+    ['a lone surrogate', '\ud800', '"\\ud800"'],
+    ['another, between characters', 'é\udfffx', '"é\\udfffx"'],
+    ['a pair of them', '\ud83d\ude00', '"\ud83d\ude00"'],
+    ['two that are no pair', '\ude00\ud83d', '"\\ude00\\ud83d"'],
+    ['the replacement character', '\ufffd', '"\ufffd"'],
+    ['the last character before the surrogates', '\ud7ff', '"\ud7ff"'],
+  ])('%s', (_, id, json) => {
+    const coder = new IdCoder();
+    const code = coder.codeOf(id);
+    expect(coder.text(code)).toBe(id);
+    expect(coder.describe(code)).toBe(json);
+    expect(coder.describe(coder.codeOfParts([id, 1]))).toBe(`[${json}, 1]`);
+  });
+});

@@ -1,11 +1,12 @@
 /** Codes of the ids in vectors. */
+import { isUtf8 } from 'node:buffer';
 import { InputError } from '../../errors.ts';
 import { type Id, type IdCoder, NO_ID } from '../../samples/ids.ts';
 import type { KindSeen } from '../../samples/row-chunk.ts';
 import { RecordError } from '../jsonl/line-range.ts';
 import { cutText } from '../layouts/cut.ts';
 import type { IdPart, IdSource } from '../layouts/layout.ts';
-import { RECORD_NUMBER } from '../layouts/reference.ts';
+import { ENTRY_NUMBER, RECORD_NUMBER } from '../layouts/reference.ts';
 import type { Vector } from '../vectors.ts';
 import type { VectorOf } from './requests.ts';
 
@@ -28,7 +29,8 @@ export function codesOfSource(
 ): Uint32Array {
   if (!source) return new Uint32Array(facts.rowCount).fill(NO_ID);
   const [part] = source.parts;
-  const isPlain = source.parts.length === 1 && !part.cut && part.column.text !== RECORD_NUMBER;
+  const isPlain =
+    source.parts.length === 1 && !part.cut && part.column.text !== RECORD_NUMBER && part.column.text !== ENTRY_NUMBER;
   const vector = vectorOf(part.column);
   const codes = isPlain
     ? codesOfVector(nameOf(field, part), vector, coder, facts)
@@ -50,11 +52,15 @@ function codesOfVector(name: string, vector: Vector | null, coder: IdCoder, fact
   if (vector.kind === 'integers') return coder.codesOfIntegers(vector.values, vector.present);
   if (vector.kind === 'texts') {
     const { codes: entries, bytes, offsets, present } = vector;
+    // Texts that are well formed as a whole need not be looked at one by one.
+    const areChecked = isUtf8(bytes.subarray(offsets[0], offsets[offsets.length - 1]));
     const known = new Uint32Array(offsets.length).fill(NO_ID);
     const codes = new Uint32Array(rowCount).fill(NO_ID);
     for (let row = 0; row < rowCount; row++) {
       if (present && present[row] === 0) continue;
       const entry = entries[row];
+      if (!areChecked && !isUtf8(bytes.subarray(offsets[entry], offsets[entry + 1])))
+        throw new RecordError(facts.firstRow + row + 1, `${name} has bytes that are not UTF-8`);
       if (known[entry] === NO_ID) known[entry] = coder.codeOfBytes(bytes, offsets[entry], offsets[entry + 1]);
       codes[row] = known[entry];
     }
@@ -100,6 +106,8 @@ function codesOfParts(
 
 function partAt(field: string, part: IdPart, vector: Vector | null, row: number, facts: IdFacts): Id | null {
   if (part.column.text === RECORD_NUMBER) return facts.fileRow + row;
+  // A record here holds one row.
+  if (part.column.text === ENTRY_NUMBER) return 0;
   if (!vector) return null;
   const name = nameOf(field, part);
   const id = idAt(name, vector, row, facts);

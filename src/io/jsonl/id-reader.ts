@@ -9,7 +9,7 @@ import { ENTRY_NUMBER, RECORD_NUMBER } from '../layouts/reference.ts';
 import type { RecordCells } from './cells.ts';
 import { LastSpan } from './last-span.ts';
 import { excerpt, Kind } from './scan.ts';
-import { decodeString, hasEscape, plainDigits, wholeNumber } from './values.ts';
+import { decodeString, needsDecoding, plainDigits, wholeNumber } from './values.ts';
 
 /** Where a row stands: its record in the file and its place in the record, both from 0. */
 export interface RowNumbers {
@@ -130,7 +130,7 @@ class PartReader {
     const end = this.#cells.end[this.#cell];
     if (kind !== this.#kind) this.#requireKind(kind, bytes, start, end, row);
     if (kind === Kind.number) wholeNumber(bytes, start, end);
-    else if (this.#cut || hasEscape(bytes, start, end)) this.#text(bytes, start, end);
+    else if (this.#cut || needsDecoding(bytes, start, end)) this.#text(bytes, start, end);
     return true;
   }
 
@@ -140,7 +140,7 @@ class PartReader {
 
   #codeOfText(bytes: Uint8Array, start: number, end: number, coder: IdCoder): number {
     // Equal text may be spelled with and without escapes, so only plain text is compared by its bytes.
-    if (!this.#cut && !hasEscape(bytes, start, end)) return coder.codeOfBytes(bytes, start + 1, end - 1);
+    if (!this.#cut && !needsDecoding(bytes, start, end)) return coder.codeOfBytes(bytes, start + 1, end - 1);
     return coder.codeOfBytes(encodeText(this.#text(bytes, start, end)));
   }
 

@@ -67,12 +67,18 @@ export function decodeString(bytes: Uint8Array, start: number, end: number): str
   }
 }
 
-export function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
+/** Whether a string must be decoded to be compared: it has an escape, or bytes that decodeString() refuses. */
+export function needsDecoding(bytes: Uint8Array, start: number, end: number): boolean {
+  let seen = 0;
   for (let i = start; i < end; i++) {
     if (bytes[i] === BACKSLASH) return true;
+    seen |= bytes[i];
   }
-  return false;
+  return seen > ASCII_BITS && !isUtf8(bytes.subarray(start, end));
 }
+
+/** All bits that bytes of ASCII have. */
+const ASCII_BITS = 0x7f;
 
 /** Length and sum of a list of 0, 1, true and false, given with its brackets. */
 export function countOnes(bytes: Uint8Array, start: number, end: number): { ones: number; length: number } {

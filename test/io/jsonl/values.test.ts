@@ -4,7 +4,7 @@ import { ScanError } from '../../../src/io/jsonl/scan.ts';
 import {
   countOnes,
   decodeString,
-  hasEscape,
+  needsDecoding,
   parseInteger,
   parseNumber,
   wholeNumber,
@@ -173,8 +173,8 @@ describe('decodeString', () => {
 test.each([
   ['"abc"', false],
   ['"a\\nb"', true],
-])('hasEscape %s', (text, escaped) => {
-  expect(parse(hasEscape, text, '\\')).toBe(escaped);
+])('needsDecoding %s', (text, escaped) => {
+  expect(parse(needsDecoding, text, '\\')).toBe(escaped);
 });
 
 describe('countOnes', () => {
