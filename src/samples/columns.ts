@@ -59,6 +59,12 @@ export function statusOf(flags: Uint8Array | null, row: number): Status {
   return flags === null ? 'completed' : STATUSES[flags[row] >> STATUS_SHIFT];
 }
 
+/** The flags of a row that is removed where either entry says so, with the first status of the two that is not completed. */
+export function withStatusOf(flags: number, other: number): number {
+  const status = flags >> STATUS_SHIFT !== 0 ? flags >> STATUS_SHIFT : other >> STATUS_SHIFT;
+  return ((flags | other) & REMOVED) | (status << STATUS_SHIFT);
+}
+
 /** The flags entry of one row. */
 export function packFlags(removed: boolean, keyedByIndex: boolean, status: Status): number {
   return (removed ? REMOVED : 0) | (keyedByIndex ? KEYED_BY_INDEX : 0) | (STATUSES.indexOf(status) << STATUS_SHIFT);

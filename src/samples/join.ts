@@ -1,9 +1,9 @@
 /** Takes the fields that a batch lacks from another file, row by row of equal key. */
 import { InputError } from '../errors.ts';
 import type { AssembledBatch } from './assembler.ts';
-import { isRemoved, KEYED_BY_INDEX, type SampleColumns } from './columns.ts';
+import { isRemoved, KEYED_BY_INDEX, type SampleColumns, withStatusOf } from './columns.ts';
 import { gather } from './gather.ts';
-import { NO_ID } from './ids.ts';
+import { IdCoder, NO_ID } from './ids.ts';
 
 export interface JoinNames {
   readonly key: string;
@@ -35,9 +35,14 @@ export function joinBatches(
     partners[row] = partner;
   }
   return {
-    columns: combine(batch, other.columns, partners),
+    columns: combine(batch, { ...other.columns, ...statedGroups(other, names.other) }, partners),
     unused: other.columns.rowCount - columns.rowCount,
   };
+}
+
+/** Whether no row says what its reward is, so that a joined file has to. */
+export function lacksRewards({ columns, facts }: AssembledBatch): boolean {
+  return facts.rewardNeverThere || columns.rewards.every(Number.isNaN);
 }
 
 function rowsByKey({ columns, side }: AssembledBatch, prefix: string, key: string): Map<number, number> {
@@ -55,40 +60,132 @@ function rowsByKey({ columns, side }: AssembledBatch, prefix: string, key: strin
   return rows;
 }
 
-/** Groups and rewards of the batch itself go before those of the other; statuses and removals are the other's too. */
+type Groups = Pick<SampleColumns, 'groupCodes' | 'groupIds'>;
+
+/** Groups that a file states by their sizes go before a column of them, and are numbered, as their order says nothing of other rows. */
+function statedGroups({ columns, facts }: AssembledBatch, name: string): Groups {
+  const { promptGroupSizes: sizes } = facts;
+  if (!sizes) return columns;
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total !== columns.rowCount)
+    throw new InputError(
+      `${name}: metadata.prompt_group_sizes sum to ${total} but the file has ${columns.rowCount} rows`,
+    );
+  const groupIds = new IdCoder();
+  const groupCodes = new Uint32Array(total);
+  let row = 0;
+  for (const [group, size] of sizes.entries()) {
+    groupCodes.fill(groupIds.codeOfInteger(group), row, row + size);
+    row += size;
+  }
+  return { groupCodes, groupIds };
+}
+
+/** A field that the batch has stays as it is; of a field that it lacks, every row has its partner's. */
 function combine(batch: AssembledBatch, other: SampleColumns, partners: Uint32Array): SampleColumns {
-  const { columns, facts } = batch;
-  const takesRewards = facts.rewardNeverThere;
-  const takesGroups = columns.groupCodes === null;
-  const takesRollouts = other.rolloutCodes !== null;
+  const { columns } = batch;
+  const rollouts = combineRollouts(columns, other, partners);
+  const flags = combineFlags(columns, other, partners);
+  for (let row = 0; row < flags.length; row++) if (rollouts.keyedByIndex[row] === 1) flags[row] |= KEYED_BY_INDEX;
   const takesTokens = columns.fixedTokens === null;
-  const rewards = takesRewards ? gather(other.rewards, partners, new Float64Array(partners.length)) : columns.rewards;
-  const missing = rewards?.findIndex((reward) => Number.isNaN(reward)) ?? -1;
-  const first = other.missingReward;
-  const found = takesRewards && missing >= 0 && first?.row === partners[missing] ? first.found : 'none';
-  const tokens = takesTokens
+  const fixedTokens = takesTokens
     ? gather(other.fixedTokens, partners, new Uint32Array(partners.length))
     : columns.fixedTokens;
-  const flags = new Uint8Array(partners.length);
-  for (let row = 0; row < flags.length; row++) {
-    const own = columns.flags?.[row] ?? 0;
-    const theirs = other.flags?.[partners[row]] ?? 0;
-    const keyed = (takesRollouts ? theirs : own) & KEYED_BY_INDEX;
-    flags[row] = ((own | theirs) & ~KEYED_BY_INDEX) | keyed;
-    if (tokens && isRemoved(flags, row)) tokens[row] = 0;
-  }
+  if (fixedTokens) for (let row = 0; row < flags.length; row++) if (isRemoved(flags, row)) fixedTokens[row] = 0;
+  const groups: Groups =
+    columns.groupCodes === null && other.groupCodes !== null
+      ? { groupCodes: gather(other.groupCodes, partners, new Uint32Array(partners.length)), groupIds: other.groupIds }
+      : columns;
   return {
     ...columns,
-    groupCodes: takesGroups ? gather(other.groupCodes, partners, new Uint32Array(partners.length)) : columns.groupCodes,
-    groupIds: takesGroups ? other.groupIds : columns.groupIds,
-    rolloutCodes: takesRollouts
-      ? gather(other.rolloutCodes, partners, new Uint32Array(partners.length))
-      : columns.rolloutCodes,
-    rolloutIds: takesRollouts ? other.rolloutIds : columns.rolloutIds,
-    rewards: rewards!,
-    missingReward: missing < 0 ? null : { row: missing, found },
-    fixedTokens: tokens,
+    groupCodes: groups.groupCodes,
+    groupIds: groups.groupIds,
+    rolloutCodes: rollouts.codes,
+    rolloutIds: rollouts.ids,
+    ...(lacksRewards(batch) ? rewardsOf(other, partners) : {}),
+    fixedTokens,
     flags,
-    unknownStatuses: [...columns.unknownStatuses, ...other.unknownStatuses],
+    unknownStatuses: [...new Set([...columns.unknownStatuses, ...other.unknownStatuses])],
   };
+}
+
+function rewardsOf(
+  other: SampleColumns,
+  partners: Uint32Array,
+): Pick<SampleColumns, 'rewards' | 'rewardParts' | 'rewardNames' | 'missingReward'> {
+  const rewards = gather(other.rewards, partners, new Float64Array(partners.length))!;
+  const rewardParts = other.rewardParts?.map((part) => gather(part, partners, new Float64Array(partners.length))!);
+  const missing = rewards.findIndex(Number.isNaN);
+  const first = other.missingReward;
+  const found = missing >= 0 && first?.row === partners[missing] ? first.found : 'none';
+  return {
+    rewards,
+    rewardParts: rewardParts ?? null,
+    rewardNames: other.rewardNames ?? null,
+    missingReward: missing < 0 ? null : { row: missing, found },
+  };
+}
+
+/** Either file may say that a row is removed; a status other than completed goes before completed, the batch's own first. */
+function combineFlags(columns: SampleColumns, other: SampleColumns, partners: Uint32Array): Uint8Array {
+  const flags = new Uint8Array(partners.length);
+  for (let row = 0; row < flags.length; row++)
+    flags[row] = withStatusOf(columns.flags?.[row] ?? 0, other.flags?.[partners[row]] ?? 0);
+  return flags;
+}
+
+interface Rollouts {
+  readonly codes: Uint32Array | null;
+  readonly ids: IdCoder;
+  /** 1 where the code is that of an index. */
+  readonly keyedByIndex: Uint8Array;
+}
+
+/**
+ * A row is keyed by rollout_id, else by index. Each of the two is the batch's own where the batch has it in any row,
+ * else the other file's.
+ */
+function combineRollouts(columns: SampleColumns, other: SampleColumns, partners: Uint32Array): Rollouts {
+  const own = kindsOf(columns);
+  const theirs = kindsOf(other);
+  const takesIds = !own.hasIds && theirs.hasIds;
+  const takesIndexes = !own.hasIndexes && theirs.hasIndexes;
+  const keyedByIndex = new Uint8Array(partners.length);
+  const noteKeyed = (row: number, flags: Uint8Array | null, from: number) => {
+    if (isKeyedByIndex(flags, from)) keyedByIndex[row] = 1;
+  };
+  if (!takesIds && !takesIndexes) {
+    for (let row = 0; row < partners.length; row++) noteKeyed(row, columns.flags, row);
+    return { codes: columns.rolloutCodes, ids: columns.rolloutIds, keyedByIndex };
+  }
+  const codes = gather(other.rolloutCodes, partners, new Uint32Array(partners.length))!;
+  if (!own.hasIds && !own.hasIndexes) {
+    for (let row = 0; row < partners.length; row++) noteKeyed(row, other.flags, partners[row]);
+    return { codes, ids: other.rolloutIds, keyedByIndex };
+  }
+  columns.rolloutIds.translate(codes, other.rolloutIds.snapshot());
+  for (let row = 0; row < partners.length; row++) {
+    const ownCode = columns.rolloutCodes![row];
+    const isIndex = isKeyedByIndex(other.flags, partners[row]);
+    const isTaken = codes[row] !== NO_ID && (isIndex ? takesIndexes && ownCode === NO_ID : takesIds);
+    if (!isTaken) codes[row] = ownCode;
+    if (isTaken) noteKeyed(row, other.flags, partners[row]);
+    else noteKeyed(row, columns.flags, row);
+  }
+  return { codes, ids: columns.rolloutIds, keyedByIndex };
+}
+
+function kindsOf({ rolloutCodes, flags }: SampleColumns): { hasIds: boolean; hasIndexes: boolean } {
+  let hasIds = false;
+  let hasIndexes = false;
+  for (let row = 0; rolloutCodes !== null && row < rolloutCodes.length && !(hasIds && hasIndexes); row++) {
+    if (rolloutCodes[row] === NO_ID) continue;
+    if (isKeyedByIndex(flags, row)) hasIndexes = true;
+    else hasIds = true;
+  }
+  return { hasIds, hasIndexes };
+}
+
+function isKeyedByIndex(flags: Uint8Array | null, row: number): boolean {
+  return flags !== null && (flags[row] & KEYED_BY_INDEX) !== 0;
 }

@@ -9,6 +9,9 @@ const INTEGER = /^u?int(8|16|32|64)$/;
 export function copiedIds(parquet: ParquetFile, layout: Layout): CopiedIds {
   const copied = new Map<IdField, CopiedId>();
   for (const field of ['group_index', 'rollout_id', 'index'] as const) {
+    // Groups of a fixed size, and the ids that a joined file may give, are not those of the column.
+    if (field === 'group_index' && layout.groupSize !== undefined) continue;
+    if (field !== 'index' && layout.key) continue;
     const path = plainPath(layout[field]);
     const column = path && parquet.columns.find((candidate) => candidate.path.join('\0') === path.join('\0'));
     if (column && canCopy(parquet, path)) copied.set(field, { path, isInteger: INTEGER.test(column.type) });
