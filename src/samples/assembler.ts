@@ -29,6 +29,8 @@ export interface BatchFacts {
   readonly rewardsFromText: number;
   /** No row has the reward's column at all. */
   readonly rewardNeverThere: boolean;
+  /** Of the columns that must be met, those that some row has. */
+  readonly columnsMet: ReadonlySet<string>;
   readonly names: readonly string[];
   /** Groups that a file itself states, by their sizes. */
   readonly promptGroupSizes: readonly number[] | undefined;
@@ -72,6 +74,7 @@ export class Assembler {
   readonly #idKinds = new Map<string, KindSeen>();
   readonly #rewardKeys = new Set<string>();
   readonly #unknownStatuses = new Set<string>();
+  readonly #columnsMet = new Set<string>();
   #objects = 0;
   #keyed = 0;
   #fromText = 0;
@@ -165,7 +168,12 @@ export class Assembler {
       recorded: this.#recorded.take(rowCount),
     };
     const rewardNeverThere = rowCount > 0 && this.#absent === rowCount;
-    const facts = { rewardsFromText: this.#fromText, rewardNeverThere, names: this.#names };
+    const facts = {
+      rewardsFromText: this.#fromText,
+      rewardNeverThere,
+      columnsMet: this.#columnsMet,
+      names: this.#names,
+    };
     return { columns, side, facts: { ...facts, promptGroupSizes: this.#promptGroupSizes } };
   }
 
@@ -178,8 +186,8 @@ export class Assembler {
       );
     }
     const codes = new Uint32Array(this.rowCount);
-    const first = this.groupIds.codeOfInteger(0);
-    for (let row = 0; row < codes.length; row++) codes[row] = first + Math.floor(row / groupSize);
+    for (let row = 0; row < codes.length; row += groupSize)
+      codes.fill(this.groupIds.codeOfInteger(row / groupSize), row, row + groupSize);
     return codes;
   }
 
@@ -211,6 +219,7 @@ export class Assembler {
     for (const [i, count] of facts.met.entries()) this.#met[i] = (this.#met[i] ?? 0) + count;
     if (this.#names.length === 0) this.#names = facts.names;
     if (facts.promptGroupSizes) this.#promptGroupSizes = [...(this.#promptGroupSizes ?? []), ...facts.promptGroupSizes];
+    for (const column of facts.columnsMet) this.#columnsMet.add(column);
     for (const key of facts.rewardKeys) this.#rewardKeys.add(key);
     for (const text of facts.unknownStatuses)
       if (this.#unknownStatuses.size < UNKNOWN_STATUSES_NAMED) this.#unknownStatuses.add(text);

@@ -56,6 +56,8 @@ export interface ChunkFacts {
   readonly rewardsAbsent: number;
   /** Rows in which each of several reward columns, and then each of the numbers, is there, be it null. */
   readonly met: readonly number[];
+  /** Of the columns that must be met, those that some row has. */
+  readonly columnsMet: readonly string[];
   /** Names met in the first record, for a layout that does not fit. */
   readonly names: readonly string[];
   /** Groups that the file itself states, by their sizes. */

@@ -1,8 +1,10 @@
 /** Reads row groups or record batches into chunks of rows. */
-import { NO_ID } from '../../samples/ids.ts';
+import { IdCoder, NO_ID } from '../../samples/ids.ts';
+import { NOT_RECORDED, recordedValue } from '../../samples/recorded.ts';
 import type { CodedIds, KindSeen, RowChunk } from '../../samples/row-chunk.ts';
 import type { IdBases } from '../id-bases.ts';
 import type { ReadOptions } from '../jsonl/record-reader.ts';
+import { mappedColumns } from '../layouts/layout.ts';
 import type { VectorsPortion } from '../portion.ts';
 import { openRandomAccess } from '../random-access.ts';
 import { newCoders } from '../tasks.ts';
@@ -26,11 +28,15 @@ export async function readVectorRows(
     requireFreeColumns(columnar.columns, options.outputFields);
     const requests = requestsOf(options.layout, options.keepIndexes, columnar.columns);
     const names = [...new Set(columnar.columns.map(({ path }) => path[0]))];
+    const columnsMet = mappedColumns(options.layout).filter(
+      (text) => requests.texts.includes(text) || requests.later.has(text),
+    );
+    const about = { names, columnsMet, checksIndex: requests.checksIndex };
     let firstRow = 0;
     for (let i = portion.first; i < portion.first + portion.count; i++) {
       const { rowCount, firstRow: fileRow } = columnar.parts[i];
       const vectorOf = vectorFinder(requests, (some) => columnar.readVectors(i, some));
-      emit(chunkOf(options, bases, vectorOf, { rowCount, firstRow, fileRow }, names));
+      emit(chunkOf(options, bases, vectorOf, { rowCount, firstRow, fileRow }, about));
       firstRow += rowCount;
     }
   } finally {
@@ -46,12 +52,19 @@ interface Extent {
   readonly fileRow: number;
 }
 
+/** What all parts of a file have in common. */
+interface AboutColumns {
+  readonly names: readonly string[];
+  readonly columnsMet: readonly string[];
+  readonly checksIndex: boolean;
+}
+
 function chunkOf(
   options: ReadOptions,
   bases: IdBases | undefined,
   vectorOf: VectorOf,
   extent: Extent,
-  names: readonly string[],
+  { names, columnsMet, checksIndex }: AboutColumns,
 ): RowChunk {
   const { layout } = options;
   const { rowCount, firstRow } = extent;
@@ -63,6 +76,7 @@ function chunkOf(
   const keyedByIndex = fillFromIndex(rollouts, () =>
     codesOfSource('index', layout.index, vectorOf, coders.rollouts, facts),
   );
+  if (checksIndex) codesOfSource('index', layout.index, vectorOf, new IdCoder(), facts);
   const coded = (codes: Uint32Array, coder: typeof coders.groups): CodedIds => ({
     codes,
     dictionary: coder.snapshot(),
@@ -99,6 +113,7 @@ function chunkOf(
       rewardsFromText: fromText,
       rewardsAbsent: isAbsent ? rowCount : 0,
       met: more.met,
+      columnsMet,
       names,
     },
     places: null,
@@ -119,9 +134,9 @@ function fillFromIndex(rollouts: Uint32Array, indexes: () => Uint32Array): Uint8
 }
 
 function recordedOf(vector: Vector | null, rowCount: number): Float64Array {
-  const recorded = new Float64Array(rowCount).fill(Number.NaN);
-  if (vector?.kind !== 'numbers') return recorded;
+  const recorded = new Float64Array(rowCount).fill(NOT_RECORDED);
+  if (vector?.kind !== 'numbers' && vector?.kind !== 'integers') return recorded;
   for (let row = 0; row < rowCount; row++)
-    if (!vector.present || vector.present[row] === 1) recorded[row] = vector.values[row];
+    if (!vector.present || vector.present[row] === 1) recorded[row] = recordedValue(Number(vector.values[row]));
   return recorded;
 }

@@ -16,6 +16,8 @@ export class MaskReader {
   readonly #innerCell: number;
   readonly #entries = new EntrySpans();
   readonly #labels = new EntrySpans();
+  /** Whether any row so far had what the mask is read from, null included. */
+  isMet = false;
 
   constructor(source: MaskSource, cell: number) {
     this.#source = source;
@@ -32,6 +34,7 @@ export class MaskReader {
     const kind = cells.kind[this.#cell] as Kind;
     const start = cells.start[this.#cell];
     const end = cells.end[this.#cell];
+    if (kind !== Kind.absent && this.#inner === null) this.isMet = true;
     if (kind === Kind.absent || kind === Kind.null) return null;
     if (!this.#source.column.steps.includes(ALL)) return this.#count(kind, bytes, start, end);
     return this.#countEach(kind, bytes, start, end);
@@ -52,6 +55,7 @@ export class MaskReader {
         from = this.#inner.start[this.#innerCell];
         to = this.#inner.end[this.#innerCell];
       }
+      if (inner !== Kind.absent) this.isMet = true;
       if (inner === Kind.absent || inner === Kind.null) continue;
       const { trained, length } = this.#count(inner, bytes, from, to);
       total.trained += trained;

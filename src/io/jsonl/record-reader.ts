@@ -3,10 +3,11 @@ import { InputError } from '../../errors.ts';
 import { MOST_TOKENS, statusFromText } from '../../samples/batch.ts';
 import type { Status } from '../../samples/columns.ts';
 import { type IdCoder, NO_ID } from '../../samples/ids.ts';
+import { NOT_RECORDED, recordedValue } from '../../samples/recorded.ts';
 import { ChunkBuilder, type ChunkCoders, type ChunkFacts, emptyRow, type RowChunk } from '../../samples/row-chunk.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import { addedNames, type OutputFields } from '../layouts/fields.ts';
-import { type IdField, type Layout, numberSources, referencesOf } from '../layouts/layout.ts';
+import { type IdField, type Layout, mappedColumns, numberSources, referencesOf } from '../layouts/layout.ts';
 import { ENTRY_NUMBER, RECORD_NUMBER, type Reference } from '../layouts/reference.ts';
 import { recordsHoldRows } from '../layouts/resolve-layout.ts';
 import { RecordCells } from './cells.ts';
@@ -67,6 +68,9 @@ export class RecordReader {
   #tokensKnown = false;
   #missingReward: ChunkFacts['missingReward'] = null;
   #names: string[] | null = null;
+  /** Columns that some row must have and that none had so far, and those that one had. */
+  readonly #unmet: { readonly text: string; readonly cell: number }[];
+  readonly #met: string[] = [];
 
   constructor(options: ReadOptions, coders: ChunkCoders) {
     const { layout, outputFields } = options;
@@ -107,6 +111,7 @@ export class RecordReader {
     this.#removedCell = optionalCell(layout.remove_sample?.column);
     this.#statusCell = optionalCell(layout.status?.column);
     this.#recordedCell = optionalCell(layout.recorded);
+    this.#unmet = mappedColumns(layout).map((text) => ({ text, cell: cells.cellOf({ text, steps: [] }) }));
   }
 
   get rowCount(): number {
@@ -151,6 +156,7 @@ export class RecordReader {
         rewardsFromText: reward?.fromText ?? 0,
         rewardsAbsent: reward ? reward.absent : this.#layout.rewardParts ? 0 : this.rowCount,
         met: [...(reward && this.#layout.reward?.isSum ? reward.met : []), ...(numbers?.met ?? [])],
+        columnsMet: this.#met,
         names: this.#names ?? [],
       },
       shared,
@@ -187,6 +193,7 @@ export class RecordReader {
     row.tokens = this.#countTokens(bytes, row.removed);
     row.status = this.#status(bytes);
     if (this.#recordedCell >= 0) row.recorded = this.#recorded(bytes);
+    if (this.#unmet.length > 0) this.#noteMet();
     this.parsing = '';
     this.#builder.push(row, record);
   }
@@ -194,6 +201,16 @@ export class RecordReader {
   #foundReward(): string {
     if (this.#reward) return this.#reward.found;
     return this.#layout.rewardParts ? (this.#numbers?.found ?? '') : 'no reward';
+  }
+
+  #noteMet(): void {
+    for (let i = this.#unmet.length - 1; i >= 0; i--) {
+      const { text, cell } = this.#unmet[i];
+      const isMask = text === this.#layout.loss_mask?.column.text;
+      if (isMask ? !this.#mask!.isMet : this.#cells.kind[cell] === Kind.absent) continue;
+      this.#met.push(text);
+      this.#unmet.splice(i, 1);
+    }
   }
 
   #id(reader: IdReader, bytes: Uint8Array, at: number): number {
@@ -280,8 +297,8 @@ export class RecordReader {
 
   #recorded(bytes: Uint8Array): number {
     const cell = this.#recordedCell;
-    if (this.#cells.kind[cell] !== Kind.number) return Number.NaN;
-    return parseNumber(bytes, this.#cells.start[cell], this.#cells.end[cell]);
+    if (this.#cells.kind[cell] !== Kind.number) return NOT_RECORDED;
+    return recordedValue(parseNumber(bytes, this.#cells.start[cell], this.#cells.end[cell]));
   }
 
   #number(field: string, bytes: Uint8Array, cell: number): number {

@@ -57,8 +57,18 @@ export interface MaskSource {
   readonly counts: 'ones' | 'labels';
 }
 
+/** A field that the user himself has named the columns of, which some row must then have. */
+export interface MappedField {
+  readonly field: string;
+  /** As it was written. */
+  readonly text: string;
+  /** Texts of references: all of one entry must be met. */
+  readonly columns: readonly (readonly string[])[];
+}
+
 export interface Layout {
   readonly preset: string;
+  readonly mapped?: readonly MappedField[];
   readonly group_index?: IdSource;
   readonly rollout_id?: IdSource;
   readonly index?: IdSource;
@@ -120,6 +130,11 @@ export function referenceOf({ column, key }: NumberSource): Reference {
 /** As messages name it: `reward["format"]`. */
 export function nameOfNumber({ column, key }: NumberSource): string {
   return key === undefined ? column.text : `${column.text}[${JSON.stringify(key)}]`;
+}
+
+/** The columns of which it must be told whether any row has them. */
+export function mappedColumns(layout: Layout): string[] {
+  return [...new Set((layout.mapped ?? []).flatMap(({ columns }) => columns.flat()))];
 }
 
 function referencesOfId(source: IdSource | undefined): Reference[] {

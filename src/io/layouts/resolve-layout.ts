@@ -1,8 +1,16 @@
 /** From a preset's name and what the user maps to a layout. */
 import { UsageError } from '../../errors.ts';
-import { type Cut, type IdPart, type IdSource, type Layout, type RewardSource, STATUS_FLAGS } from './layout.ts';
+import {
+  type Cut,
+  type IdPart,
+  type IdSource,
+  type Layout,
+  type MappedField,
+  type RewardSource,
+  STATUS_FLAGS,
+} from './layout.ts';
 import { PRESETS, type Preset, type PresetField } from './presets.ts';
-import { makesRows, parseReference, splitJoined } from './reference.ts';
+import { ENTRY_NUMBER, makesRows, parseReference, RECORD_NUMBER, splitJoined } from './reference.ts';
 
 export interface LayoutRequest {
   /** `--from` */
@@ -29,31 +37,73 @@ export function resolveLayout(request: LayoutRequest): Layout {
   const maps = (request.map ?? []).map(splitMap);
   const fields: Partial<Record<PresetField, string>> = { ...preset.fields, ...Object.fromEntries(maps) };
   // A mask given by hand replaces the preset's own kind of mask.
-  if (maps.some(([field]) => field === 'loss_mask')) delete fields.label_mask;
-  if (maps.some(([field]) => field === 'label_mask')) delete fields.loss_mask;
-  const groupsAreMapped = maps.some(([field]) => field === 'group_index');
+  const isMapped = (wanted: PresetField) => maps.some(([field]) => field === wanted);
+  if (isMapped('reward') && request.rewardColumns !== undefined)
+    throw new UsageError('--map reward= and --reward-columns exclude each other: both say what the reward is');
+  if (isMapped('loss_mask') && isMapped('label_mask'))
+    throw new UsageError('--map loss_mask= and --map label_mask= exclude each other: a row has one mask');
+  if (isMapped('loss_mask')) delete fields.label_mask;
+  if (isMapped('label_mask')) delete fields.loss_mask;
+  const groupsAreMapped = isMapped('group_index');
   requireOptions(preset, request, groupsAreMapped);
-  const layout = withoutUndefined({
-    preset: preset.name,
-    group_index: fields.group_index === undefined ? undefined : parseId(fields.group_index),
-    rollout_id: fields.rollout_id === undefined ? undefined : parseId(fields.rollout_id),
-    index: fields.index === undefined ? undefined : parseId(fields.index),
-    reward: rewardSource(preset, fields.reward, request),
-    rewardParts: rewardParts(fields.reward, request),
-    baseline: fields.baseline === undefined ? undefined : { column: parseReference(fields.baseline) },
-    loss_mask: maskSource(fields),
-    response_length: optional(fields.response_length),
-    prompt_length: optional(fields.prompt_length),
-    trainable_tokens: optional(fields.trainable_tokens),
-    remove_sample: fields.remove_sample === undefined ? undefined : parseRemoved(fields.remove_sample),
-    status: fields.status === undefined ? undefined : parseStatus(fields.status),
-    recorded: optional(fields.recorded),
-    batch: request.batchBy === undefined ? undefined : parseId(request.batchBy),
-    key: request.key === undefined ? undefined : parseId(request.key),
-    groupSize: request.groupSize,
-    document: preset.document ?? false,
-  });
-  return layout;
+  return withMapped(
+    withoutUndefined({
+      preset: preset.name,
+      group_index: fields.group_index === undefined ? undefined : parseId(fields.group_index),
+      rollout_id: fields.rollout_id === undefined ? undefined : parseId(fields.rollout_id),
+      index: fields.index === undefined ? undefined : parseId(fields.index),
+      reward: rewardSource(preset, fields.reward, request),
+      rewardParts: rewardParts(fields.reward, request),
+      baseline: fields.baseline === undefined ? undefined : { column: parseReference(fields.baseline) },
+      loss_mask: maskSource(fields),
+      response_length: optional(fields.response_length),
+      prompt_length: optional(fields.prompt_length),
+      trainable_tokens: optional(fields.trainable_tokens),
+      remove_sample: fields.remove_sample === undefined ? undefined : parseRemoved(fields.remove_sample),
+      status: fields.status === undefined ? undefined : parseStatus(fields.status),
+      recorded: optional(fields.recorded),
+      batch: request.batchBy === undefined ? undefined : parseId(request.batchBy),
+      key: request.key === undefined ? undefined : parseId(request.key),
+      groupSize: request.groupSize,
+      document: preset.document ?? false,
+    }),
+    maps,
+  );
+}
+
+/** With what must be met of the columns that the user named. */
+function withMapped(layout: Layout, maps: readonly (readonly [PresetField, string])[]): Layout {
+  const mapped = [...new Map(maps)]
+    .map(([field, text]): MappedField => ({ field, text, columns: columnsOfField(layout, field) }))
+    .filter(({ columns }) => columns.length > 0);
+  return mapped.length > 0 ? { ...layout, mapped } : layout;
+}
+
+function columnsOfField(layout: Layout, field: PresetField): string[][] {
+  switch (field) {
+    case 'group_index':
+    case 'rollout_id':
+    case 'index':
+      return columnsOfId(layout[field]);
+    case 'reward':
+      return layout.reward && !layout.reward.isSum ? [[layout.reward.columns[0].column.text]] : [];
+    case 'baseline':
+      return layout.baseline ? [[layout.baseline.column.text]] : [];
+    case 'loss_mask':
+    case 'label_mask':
+      return layout.loss_mask ? [[layout.loss_mask.column.text]] : [];
+    case 'remove_sample':
+    case 'status':
+      return layout[field] ? [[layout[field].column.text]] : [];
+    default:
+      return layout[field] ? [[layout[field].text]] : [];
+  }
+}
+
+function columnsOfId(source: IdSource | undefined): string[][] {
+  if (!source) return [];
+  const texts = source.parts.map(({ column }) => column.text);
+  return [texts.filter((text) => text !== RECORD_NUMBER && text !== ENTRY_NUMBER), ...columnsOfId(source.otherwise)];
 }
 
 export function presetNamed(name: string): Preset {

@@ -52,7 +52,7 @@ function readVector(
     throw new InputError(`${place}: has ${chunk.valueCount} values; at most ${MOST_ENTRIES} can be read`);
   }
   const pages = new ChunkPages(window, chunk, leaf, place);
-  return request.as === 'mask'
+  return request.as === 'mask' && !isOnlyNull(leaf)
     ? readMaskColumn(pages, leaf, rowCount, place, scratch)
     : readFlatColumn(pages, leaf, rowGroup, place, scratch);
 }
@@ -94,11 +94,16 @@ function checkReadable(leaf: SchemaLeaf, as: 'value' | 'mask', name: string): vo
   if (!fitsType || leaf.isInMap || leaf.maxRepetition > 1) {
     throw new InputError(`${name} has type ${leaf.type}${fitsType ? '' : ` (${physicalType})`}, which cannot be read`);
   }
-  if (as === 'value') return;
+  if (as === 'value' || isOnlyNull(leaf)) return;
   if (leaf.maxRepetition === 0) throw new InputError(`${name} has type ${leaf.type}, expected a list of 0 and 1`);
   if (physicalType === 'byte_array') {
     throw new InputError(`${name} has type ${leaf.type}, expected a list of integers or booleans`);
   }
+}
+
+/** A column of nulls alone is written with a type that says no more. */
+function isOnlyNull(leaf: SchemaLeaf): boolean {
+  return leaf.element.annotation === 'null' && leaf.maxRepetition === 0;
 }
 
 function fitsAnnotation(leaf: SchemaLeaf, annotation: string): boolean {

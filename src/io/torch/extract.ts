@@ -37,6 +37,8 @@ const NULL: Value = { kind: 'null' };
 const TRUE: Value = { kind: 'boolean', value: true };
 const FALSE: Value = { kind: 'boolean', value: false };
 const MOST_KEYS = 100;
+/** Longer ones are of no use in a message. */
+const LONGEST_KEY = 256;
 
 export class Extractor {
   readonly #wanted: readonly VectorRequest[];
@@ -54,14 +56,25 @@ export class Extractor {
     const fields = fieldsOf(sample);
     if (!fields) return null;
     return this.#wanted.map(({ path, as }) => {
-      let value: PickleValue | undefined = fields;
-      for (const name of path) {
-        const holder = fieldsOf(value);
-        value = holder ? lookUp(this.#window, holder, name) : undefined;
-        if (value === undefined) return ABSENT;
-      }
+      const value = this.#find(fields, path);
+      if (value === undefined) return ABSENT;
       return as === 'mask' ? this.#mask(value) : this.value(value);
     });
+  }
+
+  valueAt(sample: PickleValue, path: readonly string[]): Value {
+    const value = this.#find(sample, path);
+    return value === undefined ? ABSENT : this.value(value);
+  }
+
+  #find(sample: PickleValue, path: readonly string[]): PickleValue | undefined {
+    let value: PickleValue | undefined = sample;
+    for (const name of path) {
+      const holder = fieldsOf(value);
+      value = holder ? lookUp(this.#window, holder, name) : undefined;
+      if (value === undefined) return undefined;
+    }
+    return value;
   }
 
   #mask(value: PickleValue): Value {
@@ -102,7 +115,9 @@ export class Extractor {
     if (!fields) return null;
     const keys = new Set<string>();
     for (let i = 0; i < fields.pairs.length && keys.size < MOST_KEYS; i += 2) {
-      const key = this.value(fields.pairs[i]);
+      const stored = fields.pairs[i];
+      if (stored instanceof TextValue && stored.byteLength > LONGEST_KEY) continue;
+      const key = this.value(stored);
       keys.add('value' in key ? String(key.value) : key.kind === 'other' ? key.typeName : key.kind);
     }
     return [...keys];

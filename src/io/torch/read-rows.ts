@@ -4,6 +4,7 @@ import { listKeys, mixedKinds } from '../../samples/assembler.ts';
 import { MOST_TOKENS, statusFromText } from '../../samples/batch.ts';
 import type { Status } from '../../samples/columns.ts';
 import { type Id, type IdCoder, NO_ID } from '../../samples/ids.ts';
+import { NOT_RECORDED, recordedValue } from '../../samples/recorded.ts';
 import { ChunkBuilder, type ChunkFacts, emptyRow, type KindSeen, type RowChunk } from '../../samples/row-chunk.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import { RecordError } from '../jsonl/line-range.ts';
@@ -13,6 +14,7 @@ import {
   type IdPart,
   type IdSource,
   type Layout,
+  mappedColumns,
   numberSources,
   type RewardSource,
   referenceOf,
@@ -26,16 +28,16 @@ import { newCoders } from '../tasks.ts';
 import type { VectorRequest } from '../vectors.ts';
 import type { Value } from './extract.ts';
 import type { PlainValue } from './plain-values.ts';
-import { readSamples } from './read-samples.ts';
+import { type PickledSample, readSamples } from './read-samples.ts';
 
 /** @throws RecordError naming sample, field, what was expected and what was found */
 export function readTorchRows(portion: TorchPortion, options: ReadOptions, emit: (chunk: RowChunk) => void): void {
   const file = openRandomAccess(portion.path, portion.name);
   try {
     const reader = new SampleReader(options);
-    const { metadata } = readSamples(file, reader.requests, ({ values }, ordinal) => {
+    const { metadata } = readSamples(file, reader.requests, (sample, ordinal) => {
       try {
-        reader.add(values, ordinal);
+        reader.add(sample, ordinal);
       } catch (error) {
         if (error instanceof InputError) throw new RecordError(ordinal + 1, error.message, { cause: error });
         throw error;
@@ -70,8 +72,12 @@ class SampleReader {
   readonly #keys = new Set<string>();
   readonly #numberColumns: readonly Reference[];
   readonly #sumColumns: RewardSource['columns'];
-  readonly #met: number[];
-  #values: readonly Value[] = [];
+  readonly #counts: number[];
+  /** Columns that some sample must have and that none had so far, and those that one had. */
+  readonly #unmet: string[];
+  readonly #met: string[] = [];
+  #sample: PickledSample = { values: [], valueAt: () => ABSENT };
+  #names: readonly string[] = [];
   #ordinal = 0;
   #tokensKnown = false;
   #missing: ChunkFacts['missingReward'] = null;
@@ -92,7 +98,7 @@ class SampleReader {
     );
     this.#numberColumns = numberSources(options.layout).map(referenceOf);
     this.#sumColumns = options.layout.reward?.isSum && !options.layout.rewardParts ? options.layout.reward.columns : [];
-    this.#met = [...this.#sumColumns, ...this.#numberColumns].map(() => 0);
+    this.#counts = [...this.#sumColumns, ...this.#numberColumns].map(() => 0);
     const keyed = numberSources(options.layout).filter(({ key }) => key !== undefined);
     const plain = referencesOf(options.layout).filter(({ text }) => !keyed.some(({ column }) => column.text === text));
     const all = [...plain, ...keyed.map(referenceOf)].filter(
@@ -100,11 +106,14 @@ class SampleReader {
     );
     this.#references = [...new Map(all.map((reference) => [reference.text, reference])).values()];
     this.requests = this.#references.map((reference) => requestOf(reference, options.layout));
+    this.#unmet = mappedColumns(options.layout);
   }
 
-  add(values: readonly Value[], ordinal: number): void {
-    this.#values = values;
+  add(sample: PickledSample, ordinal: number): void {
+    this.#sample = sample;
     this.#ordinal = ordinal;
+    if (ordinal === 0) this.#names = keysOf(sample.valueAt([])) ?? [];
+    if (this.#unmet.length > 0) this.#noteMet();
     const row = this.#row;
     const { groups, rollouts, indexes, batches, keys } = this.#coders;
     row.group = this.#id('group_index', groups);
@@ -121,7 +130,7 @@ class SampleReader {
     row.removed = this.#removed();
     row.tokens = this.#tokens(row.removed);
     row.status = this.#status();
-    if (this.#layout.recorded) row.recorded = this.#number(this.#layout.recorded) ?? Number.NaN;
+    if (this.#layout.recorded) row.recorded = this.#recorded(this.#layout.recorded);
     this.#builder.push(row, ordinal + 1);
   }
 
@@ -137,8 +146,9 @@ class SampleReader {
       rewardKeys: [...this.#keys],
       rewardsFromText: this.#fromText,
       rewardsAbsent: this.#absent,
-      met: this.#met,
-      names: [],
+      met: this.#counts,
+      columnsMet: this.#met,
+      names: this.#names,
       ...(sizes && { promptGroupSizes: sizes }),
     };
     return this.#builder.finish(rowCount, facts, false);
@@ -146,7 +156,26 @@ class SampleReader {
 
   #value(reference: Reference | undefined): Value {
     const at = reference ? this.#references.findIndex(({ text }) => text === reference.text) : -1;
-    return at < 0 ? ABSENT : this.#values[at];
+    return at < 0 ? ABSENT : this.#sample.values[at];
+  }
+
+  #noteMet(): void {
+    for (let i = this.#unmet.length - 1; i >= 0; i--) {
+      const reference = this.#references.find(({ text }) => text === this.#unmet[i])!;
+      // Of a reward with a key, the value asked for is the member.
+      const found =
+        this.#value(reference).kind !== 'absent' || this.#sample.valueAt(namesOf(reference)).kind !== 'absent';
+      if (!found) continue;
+      this.#met.push(reference.text);
+      this.#unmet.splice(i, 1);
+    }
+  }
+
+  /** Only a number is compared. */
+  #recorded(column: Reference): number {
+    const value = this.#value(column);
+    if (value.kind !== 'number' && value.kind !== 'integer') return NOT_RECORDED;
+    return recordedValue(Number(value.value));
   }
 
   #id(field: ReaderField, coder: IdCoder): number {
@@ -166,10 +195,12 @@ class SampleReader {
 
   #part(field: ReaderField, { column, cut }: IdPart): Id | null {
     if (column.text === RECORD_NUMBER) return this.#ordinal;
+    if (column.text === ENTRY_NUMBER) return 0; // a record here holds one row
     const name = column.text === field ? field : `${field} (${column.text})`;
     const value = this.#value(column);
     if (value.kind === 'absent' || value.kind === 'null') return null;
     let id: Id;
+    if (cut && value.kind !== 'text') throw new InputError(`${name} must be a string, found ${describe(value)}`);
     if (value.kind === 'integer') id = value.value;
     else if (value.kind === 'text') id = cut ? cutText(name, value.value, cut) : value.value;
     else if (value.kind === 'number' && Number.isInteger(value.value))
@@ -198,7 +229,7 @@ class SampleReader {
     if (!source.isSum) return this.#oneReward(source.columns[0].column);
     let sum = Number.NaN;
     for (const [i, { column, weight }] of source.columns.entries()) {
-      if (this.#value(column).kind !== 'absent') this.#met[i]++;
+      if (this.#value(column).kind !== 'absent') this.#counts[i]++;
       const value = this.#number(column);
       if (value !== null && !Number.isNaN(value)) sum = (Number.isNaN(sum) ? 0 : sum) + weight * value;
     }
@@ -208,7 +239,7 @@ class SampleReader {
 
   #readNumbers(to: number[]): void {
     for (const [k, column] of this.#numberColumns.entries()) {
-      if (this.#value(column).kind !== 'absent') this.#met[this.#sumColumns.length + k]++;
+      if (this.#value(column).kind !== 'absent') this.#counts[this.#sumColumns.length + k]++;
       const value = this.#number(column) ?? Number.NaN;
       to[k] = Number.isFinite(value) ? value : Number.NaN;
     }
@@ -243,14 +274,30 @@ class SampleReader {
 
   /** The value asked for is the member of the key; the object itself says what keys there are. */
   #keyedReward(value: Value, column: Reference, key: string): number {
-    if (value.kind === 'absent' || value.kind === 'null') {
-      this.#objects++;
-      this.#found = `no reward[${JSON.stringify(key)}]`;
-      return Number.NaN;
-    }
+    if (value.kind === 'absent' || value.kind === 'null') return this.#withoutKey(column, key, value.kind);
     this.#objects++;
     this.#keyed++;
     return this.#finite(this.#number(column) ?? Number.NaN, value);
+  }
+
+  /** As in JSON: an object that lacks the key, or has null there; no reward at all; or what is no object. */
+  #withoutKey(column: Reference, key: string, kind: 'absent' | 'null'): number {
+    const reward = this.#sample.valueAt(namesOf(column));
+    const keys = keysOf(reward);
+    if (reward.kind === 'absent' || reward.kind === 'null') {
+      if (reward.kind === 'absent') this.#absent++;
+      this.#found = reward.kind === 'null' ? 'null' : `no ${column.text}`;
+      return Number.NaN;
+    }
+    if (keys === null)
+      throw new InputError(
+        `${column.text} must be an object with the key ${JSON.stringify(key)}, found ${describe(reward)}`,
+      );
+    this.#objects++;
+    if (kind === 'null') this.#keyed++;
+    else if (this.#keyed === 0) for (const other of keys.slice(0, KEYS_KEPT - this.#keys.size)) this.#keys.add(other);
+    this.#found = kind === 'null' ? 'null' : `no reward[${JSON.stringify(key)}]`;
+    return Number.NaN;
   }
 
   #finite(value: number, found?: Value): number {
@@ -291,6 +338,10 @@ class SampleReader {
     const stated = this.#count(this.#layout.trainable_tokens);
     let length = this.#count(this.#layout.response_length);
     const prompt = this.#count(this.#layout.prompt_length);
+    if (prompt !== NO_COUNT && length !== NO_COUNT && prompt > length)
+      throw new InputError(
+        `${this.#layout.prompt_length?.text} is ${prompt}, more than the ${length} of ${this.#layout.response_length?.text}`,
+      );
     if (this.#layout.prompt_length && length !== NO_COUNT) length = prompt === NO_COUNT ? NO_COUNT : length - prompt;
     const masked = this.#masked(length);
     this.#tokensKnown ||= saysTokens(stated, masked, length);
@@ -302,6 +353,7 @@ class SampleReader {
     const value = this.#value(source?.column);
     if (!source || value.kind === 'absent' || value.kind === 'null') return NO_COUNT;
     const name = source.column.text;
+    if (source.counts === 'labels') throw new InputError(`${name}: masks of labels are only read from JSON`);
     if (value.kind !== 'mask') throw new InputError(`${name} must be a list of 0 and 1, found ${describe(value)}`);
     if (value.invalid) {
       throw new InputError(
@@ -322,6 +374,18 @@ class SampleReader {
     if (count !== null && Number.isInteger(count) && count >= 0 && count <= MOST_TOKENS) return count;
     throw new InputError(`${column.text}: expected a whole number from 0 to ${MOST_TOKENS}, found ${describe(value)}`);
   }
+}
+
+/** Keys that a message about a reward's key can list. */
+const KEYS_KEPT = 100;
+
+function keysOf(value: Value): readonly string[] | null {
+  return value.kind === 'other' ? value.keys : null;
+}
+
+/** The steps of a reference that leads through objects alone, as requestOf() has made sure. */
+function namesOf({ steps }: Reference): string[] {
+  return steps.map(String);
 }
 
 function requestOf({ text, steps }: Reference, layout: Layout): VectorRequest {

@@ -17,6 +17,8 @@ import { DictValue, ListValue, type PickleValue, typeNameOf } from './values.ts'
 export interface PickledSample {
   /** By request. */
   readonly values: readonly Value[];
+  /** Whatever stands at a path of names, the sample itself for an empty one; only to be asked while it is visited. */
+  valueAt(path: readonly string[]): Value;
 }
 
 export interface SampleFile {
@@ -82,7 +84,8 @@ class Reading {
       // Also of samples visited before, so that they may not change.
       const values = extractor.extract(sample);
       if (!values) throw new InputError(`sample ${ordinal} must be a dict, found ${typeNameOf(sample)}`);
-      if (ordinal > this.#visited) this.#visit({ values }, this.#visited++);
+      if (ordinal > this.#visited)
+        this.#visit({ values, valueAt: (path) => extractor.valueAt(sample, path) }, this.#visited++);
     };
     const machine = new Machine(window, new Memo(asked), deliver, isPatient);
     const root = machine.run();
