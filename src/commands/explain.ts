@@ -15,7 +15,7 @@ import { NO_ID } from '../samples/ids.ts';
 import { packageVersion } from '../version.ts';
 import { filesOf, type NamedBatch, optionsFor, readBatches } from './batches.ts';
 import { addBackendFlags, type BackendFlags, engineOptions } from './flags/backend.ts';
-import { addInputFlags, type InputFlags } from './flags/input.ts';
+import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input.ts';
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { describeWarnings } from './normalize/summary.ts';
 import { parseName } from './options.ts';
@@ -73,8 +73,7 @@ function parseRow(text: string): RowAddress {
 async function explainCommand(paths: string[], flags: Flags): Promise<void> {
   if ((flags.row === undefined) === (flags.rollout === undefined))
     throw new UsageError('say what to explain: --row K or --rollout ID, one of them');
-  const options = ruleOptions(flags);
-  checkOptions(options);
+  optionsOf(flags);
   const engine = createEngine(engineOptions(flags));
   try {
     const explanations = await (flags.row ? ofRow(engine, paths, flags.row, flags) : ofRollout(engine, paths, flags));
@@ -88,6 +87,9 @@ async function explainCommand(paths: string[], flags: Flags): Promise<void> {
     await engine.close();
   }
 }
+
+/** @throws UsageError */
+const optionsOf = (flags: Flags) => withRewardWeights(ruleOptions(flags), flags);
 
 /** Only the file that the row is in is read, unless several are one batch. */
 async function ofRow(
@@ -145,7 +147,7 @@ function refuseSizes(): never {
 }
 
 function batchesOf(files: readonly string[], flags: Flags): AsyncGenerator<NamedBatch> {
-  const { perReward } = checkOptions(ruleOptions(flags)).estimator;
+  const { perReward } = checkOptions(optionsOf(flags)).estimator;
   return readBatches(files, { ...flags, ...(files.length > 1 ? { oneBatch: true } : {}) }, perReward);
 }
 
@@ -180,7 +182,7 @@ async function explainBatch(
   questions: readonly Question[],
   flags: Flags,
 ): Promise<Explanation[]> {
-  const options = optionsFor(batch, ruleOptions(flags), batchNumber);
+  const options = optionsFor(batch, optionsOf(flags), batchNumber);
   try {
     const computation = await compute(engine, batch.columns, options);
     const { plan, result } = computation;

@@ -9,7 +9,7 @@ import { openOutput } from '../io/output.ts';
 import { checkOptions } from '../options.ts';
 import { packageVersion } from '../version.ts';
 import { filesOf, optionsFor, readBatches } from './batches.ts';
-import { addInputFlags, type InputFlags, inputLayout } from './flags/input.ts';
+import { addInputFlags, type InputFlags, inputLayout, withRewardWeights } from './flags/input.ts';
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { compareRecorded, type RecordedComparison } from './normalize/recorded.ts';
 import { describeRecorded } from './normalize/summary.ts';
@@ -78,7 +78,7 @@ async function inspectFiles(
   flags: Flags,
   total: Surveyor,
 ): Promise<FileSurvey> {
-  const options = ruleOptions(flags);
+  const options = withRewardWeights(ruleOptions(flags), flags);
   const { perReward } = checkOptions(options).estimator;
   const surveyor = new Surveyor();
   const together = files.length > 1 ? { ...flags, oneBatch: true as const } : flags;

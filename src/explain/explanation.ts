@@ -49,6 +49,7 @@ export interface LikeExplanation {
   readonly name: DialectName;
   readonly repository: string;
   readonly commit: string;
+  /** Files, and functions, that the rule was read from. */
   readonly sources: readonly string[];
   readonly theirs: string | null;
   readonly changes: readonly LikeChange[];

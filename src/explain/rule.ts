@@ -88,6 +88,7 @@ export function explainLike({ estimator, policies, byPosition, like }: Settings)
     ['exclude', [], own.rule.baseline === 'pass-through' ? [] : dialect.exclude, policies.exclude],
     ['grouping', 'group_index', dialect.grouping, byPosition ? 'position' : 'group_index'],
     ['clip_reward', null, dialect.clipReward ?? null, estimator.clipReward],
+    ['clip', null, own.clip ?? null, estimator.clip],
   );
   const changes = rows
     .map(

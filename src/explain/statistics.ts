@@ -16,7 +16,7 @@ export function explainStatistics(computation: Computation, group: number, rollo
     const guard = details.counted[rollout] === 1 ? guardOf(computation, group, k, counted) : null;
     return {
       reward: names[k] ?? null,
-      weight: estimator.rewardWeights?.[k] ?? 1,
+      weight: (estimator.perReward ? estimator.rewardWeights?.[k] : null) ?? 1,
       counted: counted.length,
       mean: orNull(own.means[group]),
       deviation: orNull(own.deviations[group]),

@@ -36,10 +36,10 @@ export function explainSteps(facts: StepFacts): Step[] {
 }
 
 /** Steps of a row that keeps its own reward. */
-export function passThroughSteps({ adjusted, columns, settings, result }: Computation, row: number): Step[] {
+export function passThroughSteps(computation: Computation, row: number): Step[] {
+  const { adjusted, settings, result } = computation;
   const reward = adjusted.rewards[row];
-  const raw = columns.rewards[row];
-  const text = raw === reward ? 'the own reward of the row' : boundedText(raw, settings.estimator);
+  const text = ['the own reward of the row', ...adjustments(computation, row, null)].join(', ');
   const steps: Step[] = [{ step: 'reward', reward: null, text, value: reward }];
   return [...steps, ...endSteps(settings.estimator, reward, result.advantages[row])];
 }
@@ -89,19 +89,27 @@ function stepsOfReward(facts: StepFacts, own: RewardStatistics, k: number): Step
 }
 
 function rewardText({ computation, rollout, siblings }: StepFacts, k: number): string {
-  const { columns, adjusted, settings, result } = computation;
   const row = representativeOf(computation, rollout);
   if (row < 0) return combinedText(computation, rollout, k, siblings.why);
-  const value = result.details!.rewards[k][rollout];
-  const raw = (settings.estimator.perReward ? (columns.rewardParts ?? [columns.rewards]) : [columns.rewards])[k][row];
-  const from = `of ${columns.place(row)}`;
-  return raw === value || adjusted === columns ? from : `${from}, ${boundedText(raw, settings.estimator)}`;
+  const part = computation.settings.estimator.perReward ? k : null;
+  return [`of ${computation.columns.place(row)}`, ...adjustments(computation, row, part)].join(', ');
 }
 
-function boundedText(raw: number, { clipReward }: Estimator): string {
-  return clipReward
-    ? `${spell(raw)} bounded to ${spell(clipReward[0])} to ${spell(clipReward[1])} (clip-reward)`
-    : spell(raw);
+/** What was made of a row's reward before it counts. @param part which of several rewards; null: their sum */
+function adjustments({ columns, adjusted, settings }: Computation, row: number, part: number | null): string[] {
+  const { clipReward, rewardWeights } = settings.estimator;
+  const { rewardParts: parts } = columns;
+  const counts = part === null ? adjusted.rewards[row] : (adjusted.rewardParts ?? [adjusted.rewards])[part][row];
+  const texts: string[] = [];
+  let raw = part === null || !parts ? columns.rewards[row] : parts[part][row];
+  if (part === null && parts && rewardWeights) {
+    const terms = parts.map((own, k) => `${operand(rewardWeights[k])} x ${operand(own[row])}`);
+    texts.push(`the sum ${terms.join(' + ')}`);
+    raw = parts.reduce((sum, own, k) => sum + rewardWeights[k] * own[row], 0);
+  }
+  if (clipReward && raw !== counts)
+    texts.push(`${spell(raw)} bounded to ${spell(clipReward[0])} to ${spell(clipReward[1])} (clip-reward)`);
+  return texts;
 }
 
 const TERMS_SHOWN = 8;

@@ -110,6 +110,24 @@ describe('numbers', () => {
     expect(steps.at(-1)).toMatchObject({ step: 'binary32', value: advantage });
   });
 
+  test('gdpo and remax: several rewards, and a recorded baseline', async () => {
+    const several = [0, 1, 2, 3].map((i) =>
+      row({ group_index: i >> 1, b: i / 4, reward: { a: i % 3, c: (i * 5) % 4 } }),
+    );
+    const path = file(several.join(''));
+    const gdpo = ['--advantage-estimator', 'gdpo', '--reward-key', 'a,c', '--reward-weights', '1,0.5'];
+    const remax = ['--advantage-estimator', 'remax', '--reward-key', 'a', '--map', 'baseline=b'];
+    for (const flags of [gdpo, remax]) {
+      const rows = rowsOf(await runCli(['normalize', path, ...flags]));
+      const [found] = await explainJson([path, '--row', '3', ...flags]);
+      expect(found.advantage).toBe(rows[2].advantage);
+      expect(found.steps.at(-1)!.value).toBe(found.advantage);
+      expect(found.statistics.map(({ reward }) => reward)).toEqual(
+        flags === gdpo ? ['reward["a"]', 'reward["c"]'] : [null],
+      );
+    }
+  });
+
   test("JSON has the engine's numbers", async () => {
     const [found] = await explainJson([file(SMALL), '--row', '2']);
     const engine = createEngine({ backend: 'cpu' });

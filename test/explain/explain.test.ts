@@ -166,6 +166,17 @@ describe('what is said', () => {
     ]);
   });
 
+  test('a weighted sum of rewards under a rule for one reward, and its bounds', async () => {
+    const batch: Batch = { rewards: { a: [1, 0], b: [4, 2] } };
+    const options = { rewardWeights: [1, 0.5], clipReward: [0, 2] } as const;
+    const [first] = await explainAll(batch, options);
+    const text = 'of row 1, the sum 1 x 1 + 0.5 x 4, 3 bounded to 0 to 2 (clip-reward)';
+    expect(first.steps[0]).toMatchObject({ step: 'reward', text, value: 2 });
+    expect(first.statistics).toMatchObject([{ reward: null, weight: 1, mean: 1.5 }]);
+    const [passed] = await explainAll(batch, { ...options, estimator: 'raw' });
+    expect(passed.steps[0].text).toBe(text.replace('of row 1', 'the own reward of the row'));
+  });
+
   test('the row-weighted result is that of --siblings rows; where rows are counted, that of rollouts', async () => {
     const batch = mixedBatch();
     const rows = await engine.normalize(batch, { siblings: 'rows' });
