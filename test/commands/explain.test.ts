@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createEngine } from '../../src/engine.ts';
 import type { Explanation } from '../../src/explain/explanation.ts';
 import { CLI, rowsOf, runCli } from '../support/run-cli.ts';
+import { softwareDriverEnvironment, unpackSoftwareDriver } from '../support/software-driver.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rollnorm-explain-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -163,6 +164,26 @@ describe('numbers', () => {
         rollout: { id: '1000', id_field: 'index' },
       });
   });
+});
+
+test('the GPU explains as the CPU does', async () => {
+  const env = softwareDriverEnvironment(unpackSoftwareDriver());
+  const path = file(SMALL);
+  for (const flags of [
+    ['--scale', 'mad', '--exclude', 'aborted'],
+    ['--scale', 'batch', '--weight', 'tokens'],
+    ['--like', 'nemo-rl'],
+  ]) {
+    const [cpu, gpu] = await Promise.all(
+      ['cpu', 'webgpu'].map(async (backend) => {
+        const run = await runCli(['explain', path, '--row', '2', '--json', '--backend', backend, ...flags], { env });
+        expect(run.status, run.stderr).toBe(0);
+        return JSON.parse(run.stdout.toString()).explanations[0];
+      }),
+    );
+    expect([cpu.backend, gpu.backend]).toEqual(['cpu', 'webgpu']);
+    expect({ ...gpu, backend: null, backend_reason: null }).toEqual({ ...cpu, backend: null, backend_reason: null });
+  }
 });
 
 describe('files', () => {
