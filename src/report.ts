@@ -41,6 +41,8 @@ export interface Report {
   readonly flat_groups: number;
   /** Groups of one counted rollout. */
   readonly singleton_groups: number;
+  /** Groups in which no rollout is counted. */
+  readonly empty_groups: number;
   /** Groups that are only centred: their median distance is 0 although their rewards differ. */
   readonly unscaled_groups: number;
   /** Rollouts that enter the statistics; 0 where rewards pass through. */
@@ -100,6 +102,7 @@ export function buildReport(facts: Facts): Report {
     siblings: { policy: policies.siblings, multi_row: survey.multiRow, disagreeing: survey.disagreeing, examples },
     flat_groups: outcome.flatGroups,
     singleton_groups: outcome.singletonGroups,
+    empty_groups: outcome.emptyGroups,
     unscaled_groups: outcome.unscaledGroups,
     counted_rollouts: outcome.countedRollouts,
     excluded: outcome.excluded,

@@ -149,11 +149,11 @@ const FEW_GROUPS = 2;
 
 function groupWarnings({ work, outcome, looksNormalized }: WarningFacts): Warning[] {
   const { plan, estimator } = work;
-  const { singletonGroups, flatGroups, unscaledGroups, groupsWithoutTokens } = outcome;
+  const { singletonGroups, emptyGroups, flatGroups, unscaledGroups, groupsWithoutTokens } = outcome;
   const warnings: Warning[] = [];
   if (plan.groupCount >= FEW_GROUPS && singletonGroups === plan.groupCount)
     warnings.push({ code: 'singletons', text: 'every group has one rollout: is the group id a rollout id?' });
-  const larger = plan.groupCount - singletonGroups;
+  const larger = plan.groupCount - singletonGroups - emptyGroups;
   if (plan.groupCount >= FEW_GROUPS && flatGroups * 2 > larger)
     warnings.push({
       code: 'flat',

@@ -13,7 +13,7 @@ import { type NamedBatch, optionsFor, readBatches } from './batches.ts';
 import { type Against, type BatchDiff, diffColumn, diffSettings, inSettings } from './diff/pair.ts';
 import { type Compared, renderDiff } from './diff/render.ts';
 import { addBackendFlags, type BackendFlags, engineOptions } from './flags/backend.ts';
-import { addInputFlags, type InputFlags } from './flags/input.ts';
+import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input.ts';
 import { addRuleFlags, type RuleFlags, ruleOptions, ruleOptionsFromText } from './flags/rule.ts';
 import { describeWarnings } from './normalize/summary.ts';
 import { parseCount, parseEpsilon, parseName } from './options.ts';
@@ -69,12 +69,15 @@ function parseSettings(text: string): string {
 const ROWS = 'rows';
 
 async function diffCommand(paths: string[], flags: Flags): Promise<void> {
-  const options = ruleOptions(flags);
-  checkOptions(options);
-  const against = await againstOf(flags, options);
-  const perReward = [options, ...(against.kind === 'settings' ? [against.options] : [])].some(
+  const asked = ruleOptions(flags);
+  checkOptions(asked);
+  const wanted = await againstOf(flags, asked);
+  const perReward = [asked, ...(wanted.kind === 'settings' ? [wanted.options] : [])].some(
     (one) => checkOptions(one).estimator.perReward,
   );
+  const options = withRewardWeights(asked, flags, perReward);
+  const against =
+    wanted.kind === 'settings' ? { ...wanted, options: withRewardWeights(wanted.options, flags, perReward) } : wanted;
   const engine = createEngine(engineOptions(flags));
   const diffs: BatchDiff[] = [];
   try {
@@ -157,11 +160,11 @@ function comparedOf(options: NormalizeOptions, against: Against): Compared {
 }
 
 function isOver({ difference, not_compared }: DiffReport, limit: number | undefined): boolean {
-  return limit !== undefined && (difference.largest > limit || not_compared.infinite > 0);
+  return limit !== undefined && (difference.largest > limit || not_compared.not_finite > 0);
 }
 
-function whyOver({ difference, not_compared: { infinite } }: DiffReport, limit: number): string {
-  const what = infinite > 0 ? `${infinite} rows are infinite` : `the largest difference is ${difference.largest}`;
+function whyOver({ difference, not_compared: { not_finite: notFinite } }: DiffReport, limit: number): string {
+  const what = notFinite > 0 ? `${notFinite} rows are not finite` : `the largest difference is ${difference.largest}`;
   return `${what}; --fail-over allows ${limit}`;
 }
 

@@ -32,8 +32,8 @@ export interface Comparison {
   readonly changed: Counts;
   /** Rows that have no second value. */
   readonly missing: number;
-  /** Rows whose second value is infinite, or so large that binary32 has no place for it: they are compared to nothing. */
-  readonly infinite: number;
+  /** Rows whose second value is infinite, NaN, or so large that binary32 has no place for it: they are compared to nothing. */
+  readonly notFinite: number;
   /** Rows that differ and do not count as changed. */
   readonly unchanged: number;
   readonly signs: Readonly<Record<SignChange, Omit<Counts, 'groups'>>>;
@@ -77,7 +77,7 @@ class Comparer {
   readonly #rollouts: Largest<RolloutChange>;
   readonly #groups: Largest<GroupChange>;
   #missing = 0;
-  #infinite = 0;
+  #notFinite = 0;
   #unchanged = 0;
   #largest = 0;
   /** Of the group at hand. */
@@ -116,7 +116,7 @@ class Comparer {
       compared: this.#compared,
       changed: this.#changed,
       missing: this.#missing,
-      infinite: this.#infinite,
+      notFinite: this.#notFinite,
       unchanged: this.#unchanged,
       signs: this.#signs,
       differences: this.#differences.slice(0, this.#changed.rows),
@@ -151,7 +151,7 @@ class Comparer {
     const after = this.#after[row];
     if (!Number.isFinite(after)) {
       if (Number.isNaN(after)) this.#missing++;
-      else this.#infinite++;
+      else this.#notFinite++;
       return 0;
     }
     this.#compared.rows++;

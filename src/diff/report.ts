@@ -39,7 +39,7 @@ export interface ReportedGroup {
 export interface DiffReport {
   readonly compared: Counts;
   readonly changed: Counts;
-  readonly not_compared: { readonly missing: number; readonly infinite: number };
+  readonly not_compared: { readonly missing: number; readonly not_finite: number };
   /** Rows that differ by no more than rounding explains; of a recorded column only. */
   readonly rounding_rows: number;
   readonly signs: Readonly<Record<SignChange, Omit<Counts, 'groups'>>>;
@@ -103,7 +103,7 @@ export function totalOf(
     changed: counts(({ changed }) => changed),
     not_compared: {
       missing: sum(({ not_compared }) => not_compared.missing),
-      infinite: sum(({ not_compared }) => not_compared.infinite),
+      not_finite: sum(({ not_compared }) => not_compared.not_finite),
     },
     rounding_rows: sum(({ rounding_rows }) => rounding_rows),
     signs: { flipped: signs('flipped'), from_zero: signs('from_zero'), to_zero: signs('to_zero') },
@@ -116,8 +116,8 @@ export function totalOf(
   };
 }
 
-function countsOf({ compared, changed, missing, infinite, unchanged, signs }: Comparison) {
-  return { compared, changed, not_compared: { missing, infinite }, rounding_rows: unchanged, signs };
+function countsOf({ compared, changed, missing, notFinite, unchanged, signs }: Comparison) {
+  return { compared, changed, not_compared: { missing, not_finite: notFinite }, rounding_rows: unchanged, signs };
 }
 
 function reportedChange(facts: ReportFacts, { row, rollout }: RolloutChange): ReportedChange {

@@ -1,6 +1,15 @@
 /** The table of estimators: what an advantage is made of. A new estimator is a row here and, at most, one kernel. */
 import { UsageError } from '../errors.ts';
-import { BASELINES, type Baseline, type BatchStep, isPassThrough, type Rule, SCALES, type Scale } from './rule.ts';
+import {
+  BASELINES,
+  type Baseline,
+  type BatchStep,
+  isPassThrough,
+  type Rule,
+  SCALES,
+  type Scale,
+  zeroesFlatGroups,
+} from './rule.ts';
 
 export const DEFAULT_EPSILON = 1e-6;
 export const DEFAULT_DDOF = 1;
@@ -184,7 +193,9 @@ function changed(name: EstimatorName, own: Rule, options: EstimatorOptions): Rul
     minStd: minStd + 0,
     step: stepOf(own, options),
   };
-  return { ...rule, singleton: singletonOf(rule, baseline) };
+  // Where flat groups are like others, none becomes flat.
+  const limit = zeroesFlatGroups(rule) ? rule.minStd : 0;
+  return { ...rule, minStd: limit, singleton: singletonOf(rule, baseline) };
 }
 
 /**

@@ -42,6 +42,8 @@ export interface Outcome {
   readonly flatGroups: number;
   /** Groups of one counted rollout. */
   readonly singletonGroups: number;
+  /** Groups in which no rollout is counted. */
+  readonly emptyGroups: number;
   /** Groups that are only centred: their scale is 0 although their rewards differ. */
   readonly unscaledGroups: number;
   /** Groups of two or more whose rollouts have no trainable token to be weighed by. */
@@ -110,7 +112,14 @@ async function passThroughRewards(
       rowAdvantages: output,
     });
     rowAdvantages.set(await workspace.read(output));
-    const none = { flatGroups: 0, singletonGroups: 0, unscaledGroups: 0, groupsWithoutTokens: 0, excluded: {} };
+    const none = {
+      flatGroups: 0,
+      singletonGroups: 0,
+      emptyGroups: 0,
+      unscaledGroups: 0,
+      groupsWithoutTokens: 0,
+      excluded: {},
+    };
     return { ...none, countedRollouts: 0, failure: null, details: null };
   } finally {
     workspace.close();
@@ -195,6 +204,7 @@ class BatchRun {
   #countedRollouts = 0;
   #flatGroups = 0;
   #singletonGroups = 0;
+  #emptyGroups = 0;
   #unscaledGroups = 0;
   #groupsWithoutTokens = 0;
   #failure: ProgramFailure | null = null;
@@ -218,6 +228,7 @@ class BatchRun {
     return {
       flatGroups: this.#flatGroups,
       singletonGroups: this.#singletonGroups,
+      emptyGroups: this.#emptyGroups,
       unscaledGroups: this.#unscaledGroups,
       groupsWithoutTokens: this.#groupsWithoutTokens,
       countedRollouts: this.#countedRollouts,
@@ -533,6 +544,7 @@ class BatchRun {
     for (let group = 0; group + 1 < groupOffsets.length; group++) {
       const counted = groupOffsets[group + 1] - groupOffsets[group];
       if (counted === 1) this.#singletonGroups++;
+      if (counted === 0) this.#emptyGroups++;
       let flat = 0;
       for (const own of statuses) {
         const status = own[group];

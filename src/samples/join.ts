@@ -103,6 +103,7 @@ function combine(batch: AssembledBatch, other: SampleColumns, partners: Uint32Ar
     rolloutCodes: rollouts.codes,
     rolloutIds: rollouts.ids,
     ...(lacksRewards(batch) ? rewardsOf(other, partners) : {}),
+    baselines: columns.baselines ?? gather(other.baselines ?? null, partners, new Float64Array(partners.length)),
     fixedTokens,
     flags,
     unknownStatuses: [...new Set([...columns.unknownStatuses, ...other.unknownStatuses])],

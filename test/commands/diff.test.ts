@@ -204,15 +204,18 @@ describe('a recorded column', () => {
     expect((await runCli(['diff', ...args, '--fail-over', '0'])).status).toBe(1);
   });
 
-  test('missing and NaN are counted apart; infinity is past every limit', async () => {
+  test('what is missing is counted apart; what is not finite is past every limit', async () => {
     const path = recorded((value, i) => (i < 2 ? null : value));
-    writeFileSync(path, `${readFileSync(path, 'utf8')}{"group_index": 0, "reward": 0, "mine": NaN}\n`);
+    writeFileSync(path, `${readFileSync(path, 'utf8')}{"group_index": 0, "reward": 0, "mine": null}\n`);
     const { found, run } = await diffJson(path, '--against-column', 'mine', '--fail-over', '9');
-    expect(found.total).toMatchObject({ compared: { rows: 4 - 1 }, not_compared: { missing: 3, infinite: 0 } });
+    expect(found.total).toMatchObject({ compared: { rows: 4 - 1 }, not_compared: { missing: 3, not_finite: 0 } });
     expect(run.status).toBe(0);
-    writeFileSync(path, `${readFileSync(path, 'utf8')}{"group_index": 0, "reward": 0, "mine": -Infinity}\n`);
+    writeFileSync(
+      path,
+      `${readFileSync(path, 'utf8')}{"group_index": 0, "reward": 0, "mine": -Infinity}\n{"group_index": 0, "reward": 0, "mine": NaN}\n`,
+    );
     const infinite = await diffJson(path, '--against-column', 'mine', '--fail-over', '9');
-    expect(infinite.found.total.not_compared).toEqual({ missing: 3, infinite: 1 });
+    expect(infinite.found.total.not_compared).toEqual({ missing: 3, not_finite: 2 });
     expect(infinite.run.status).toBe(1);
   });
 
@@ -220,7 +223,7 @@ describe('a recorded column', () => {
     const path = recorded();
     const run = await runCli(['diff', path, '--against-column', 'theirs']);
     expect(run.status).toBe(3);
-    expect(run.stderr).toContain(`${path}: theirs must hold a recorded advantage, found no number in any row`);
+    expect(run.stderr).toContain(`${path}: no row has theirs`);
     expect(run.stdout.length).toBe(0);
   });
 

@@ -51,7 +51,7 @@ describe('counts', () => {
 
   test('NaN is missing and infinity is compared to nothing', () => {
     const found = compared([1, 1, 2, 0, 5, 5], [Number.NaN, Number.NaN, 2, Number.POSITIVE_INFINITY, 5, 5]);
-    expect([found.missing, found.infinite, found.changed.rows]).toEqual([2, 1, 0]);
+    expect([found.missing, found.notFinite, found.changed.rows]).toEqual([2, 1, 0]);
     expect(found.compared).toEqual({ rows: 3, rollouts: 2, groups: 2 });
   });
 

@@ -55,10 +55,10 @@ const tiersOf = ({ grouping: { before, after } }: BatchDiff) =>
 
 function renderCounts(report: DiffReport, isRecorded: boolean): string[] {
   const { compared, changed, not_compared, rounding_rows, signs, difference } = report;
-  const { missing, infinite } = not_compared;
+  const { missing, not_finite: notFinite } = not_compared;
   const lines = [`compared    ${compared.rows} rows, ${compared.rollouts} rollouts, ${compared.groups} groups`];
   if (isRecorded && missing > 0) lines.push(`left out    ${missing} rows without a recorded number`);
-  if (infinite > 0) lines.push(`infinite    ${infinite} rows, compared to nothing and past every limit`);
+  if (notFinite > 0) lines.push(`not finite  ${notFinite} rows, compared to nothing and past every limit`);
   const share = compared.rows === 0 ? '' : ` (${short((100 * changed.rows) / compared.rows)} %)`;
   lines.push(`changed     ${changed.rows} rows${share}, ${changed.rollouts} rollouts, ${changed.groups} groups`);
   if (isRecorded) lines.push(`rounding    ${rounding_rows} rows differ by no more than binary32 arithmetic explains`);

@@ -92,21 +92,27 @@ export function joinedFile(flags: InputFlags, rewardsApart: boolean): JoinedFile
 
 /**
  * The weights that the columns of the reward are given with, where they are kept apart.
+ * @param areApart they are kept apart for another setting's sake
  * @throws UsageError where several rewards are needed and are not named, or weights are given twice
  */
 export function withRewardWeights(
   options: NormalizeOptions,
   { rewardColumns, rewardKey = [] }: InputFlags,
+  areApart = false,
 ): NormalizeOptions {
   const { perReward, name } = checkOptions(options).estimator;
   if (rewardColumns && options.rewardWeights)
     throw new UsageError('--reward-columns has weights of its own: --reward-weights excludes it');
-  if (!perReward) return options;
+  if (!perReward) return areApart && rewardColumns ? weighted(options, rewardColumns) : options;
   if (Math.max(rewardColumns?.length ?? 0, rewardKey.length) < 2)
     throw new UsageError(
       `${name} normalizes several rewards, each by itself: name two or more with --reward-key a,b or --reward-columns a=1,b=0.5`,
     );
-  return rewardColumns ? { ...options, rewardWeights: rewardColumns.map(({ weight }) => weight) } : options;
+  return rewardColumns ? weighted(options, rewardColumns) : options;
+}
+
+function weighted(options: NormalizeOptions, columns: readonly { weight: number }[]): NormalizeOptions {
+  return { ...options, rewardWeights: columns.map(({ weight }) => weight) };
 }
 
 const MOST_THREADS = 8;

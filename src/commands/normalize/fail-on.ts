@@ -14,7 +14,7 @@ interface Counted {
 }
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
-const largerGroups = ({ groups, singleton_groups }: Judged) => groups - singleton_groups;
+const largerGroups = ({ groups, singleton_groups, empty_groups }: Judged) => groups - singleton_groups - empty_groups;
 
 const COUNTED = {
   flat: { count: (report) => report.flat_groups, of: largerGroups, what: 'groups of two or more are flat' },

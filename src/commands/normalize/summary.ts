@@ -2,6 +2,7 @@
 import type { Report } from '../../report.ts';
 import { packageVersion } from '../../version.ts';
 import type { WarningCode } from '../../warnings.ts';
+import { printable } from '../printable.ts';
 import type { MergedIds } from './merged-ids.ts';
 import type { RecordedComparison } from './recorded.ts';
 import type { Dropped } from './row-facts.ts';
@@ -52,6 +53,7 @@ export function addReports(reports: readonly Report[]): Report {
     },
     flat_groups: sum(({ flat_groups }) => flat_groups),
     singleton_groups: sum(({ singleton_groups }) => singleton_groups),
+    empty_groups: sum(({ empty_groups }) => empty_groups),
     unscaled_groups: sum(({ unscaled_groups }) => unscaled_groups),
     counted_rollouts: sum(({ counted_rollouts }) => counted_rollouts),
     doubtful_representatives: sum(({ doubtful_representatives }) => doubtful_representatives),
@@ -100,7 +102,11 @@ export function summarize(
     ...total.seconds,
     write: files.reduce((sum, file) => sum + file.seconds.write, 0),
   };
-  const ofFiles = { dropped: addDropped(files), failed_on: allFailedOn(files) };
+  const ofFiles = {
+    batches: files.reduce((sum, { batches }) => sum + batches, 0),
+    dropped: addDropped(files),
+    failed_on: allFailedOn(files),
+  };
   const totals = total && { ...total, file: undefined, output: undefined, recorded: undefined, ...ofFiles, seconds };
   return { ...totals, files, failures, skipped, version };
 }
@@ -118,8 +124,14 @@ function allFailedOn(files: readonly FileSummary[]): string[] | undefined {
 
 export function describeWarnings(warnings: readonly string[], file?: string): string {
   const name = file === undefined ? '' : `${file}: `;
-  return warnings.map((warning) => `rollnorm: warning: ${name}${warning}\n`).join('');
+  const shown = warnings.slice(0, WARNINGS_SHOWN).map((text) => `rollnorm: warning: ${name}${printable(text)}\n`);
+  const more = warnings.length - shown.length;
+  if (more > 0) shown.push(`rollnorm: warning: ${name}and ${more} more of other batches (--summary has them all)\n`);
+  return shown.join('');
 }
+
+/** A file that is split into batches may have one of a kind for each. */
+const WARNINGS_SHOWN = 20;
 
 /** One line that says what was done and where. */
 export function describeRun(summary: FileSummary | (Report & { seconds: Seconds }), file?: string): string {
