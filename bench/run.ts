@@ -3,13 +3,14 @@ import { Command, Option } from 'commander';
 import { parsePositive } from '../src/commands/options.ts';
 import { listAdapterNames } from '../src/kernels/webgpu/adapters.ts';
 import { GpuSession } from '../src/kernels/webgpu/session.ts';
+import { estimatorTimes } from './estimators.ts';
 import { describe, type Measurement, measure, type Plan, type Subject } from './harness.ts';
 import { jsonl } from './jsonl.ts';
 import { kernelTimes } from './kernels.ts';
 import { stages } from './stages.ts';
 import { crossoverRows, startup } from './startup.ts';
 
-const QUESTIONS = ['stages', 'kernels', 'startup', 'jsonl'] as const;
+const QUESTIONS = ['stages', 'estimators', 'kernels', 'startup', 'jsonl'] as const;
 const TIMEOUT_MS = 600_000;
 
 const program = new Command('bench')
@@ -67,6 +68,7 @@ for (const { adapter } of sessions) {
   process.stderr.write(`bench: ${adapter.description} is a SOFTWARE adapter; its times say nothing about a GPU\n`);
 }
 if (wants('stages')) await reportAll(stages(plan, sessions));
+if (wants('estimators')) for await (const measurement of estimatorTimes(plan)) report(measurement);
 for (const { name, session } of opened) {
   if (wants('kernels')) for (const measurement of await kernelTimes(plan, session)) report(measurement);
   if (!wants('startup')) continue;

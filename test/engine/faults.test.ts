@@ -14,16 +14,13 @@ import { planBatch } from '../../src/plan/plan.ts';
 import { type Batch, columnsOfBatch } from '../../src/samples/batch.ts';
 import { packLossMasks } from '../../src/samples/loss-masks.ts';
 import { type Fault, type FaultPoint, FaultyGpu } from '../support/faulty-gpu.ts';
+import { DEFAULT_KERNELS, runOf } from '../support/kernel-options.ts';
 import { Random } from '../support/kernel-runner.ts';
 
 const DEADLINE_MS = 20_000;
 const SHORT_TIMEOUT_MS = 1000;
 /** Small enough that a small batch meets every kernel and every kind of wait. */
 const GPU_LIMITS = { pieceLength: 2, elementsInFlight: 64 };
-const ESTIMATOR_KERNELS = Object.values(KERNELS)
-  .map(({ name }) => name)
-  .filter((name) => name !== KERNELS.passThrough.name);
-
 const BATCH = smallBatch(1);
 const EXPECTED = bitsOf(await createEngine({ backend: 'cpu' }).normalize(BATCH));
 
@@ -73,6 +70,8 @@ interface Expectation {
   readonly recovers?: boolean;
   /** Whether the device is left to itself rather than destroyed. Default false. */
   readonly abandoned?: boolean;
+  /** Kernel that the run must meet. Default: those of the default rule. */
+  readonly kernel?: string;
   /** Whether a right result counts too, as where the fault may have touched nothing that is used. */
   readonly mayBeRight?: boolean;
 }
@@ -82,14 +81,21 @@ async function wrongsUnder(fault: Fault, expectation: Expectation): Promise<stri
   return [...(await wrongsOfAuto(fault, expectation)), ...(await wrongsOfWebgpu(fault, expectation))];
 }
 
+/** What is computed, and the bits that the CPU gives. */
+async function runFor({ kernel = '' }: Expectation) {
+  const { batch, options } = runOf(kernel, BATCH);
+  return { batch, options, expected: bitsOf(await createEngine({ backend: 'cpu' }).normalize(batch, options)) };
+}
+
 async function wrongsOfAuto(fault: Fault, expectation: Expectation): Promise<string[]> {
+  const { batch, options, expected } = await runFor(expectation);
   const { reason, timeoutMs, recovers = true, abandoned = false, mayBeRight = false } = expectation;
   const wrongs: string[] = [];
   const wrong = (what: string) => wrongs.push(`auto, ${JSON.stringify(fault)}: ${what}`);
   const gpu = new FaultyGpu();
   const engine = engineWith(gpu, { backend: 'auto', timeoutMs });
   gpu.arm(fault);
-  const result = await inTime(engine.normalize(BATCH)).catch((error: unknown) => error as Error);
+  const result = await inTime(engine.normalize(batch, options)).catch((error: unknown) => error as Error);
   if (!gpu.fired) wrong('the fault did not happen');
   if (result instanceof Error) {
     wrong(`it threw ${result.name}: ${result.message}`);
@@ -97,7 +103,7 @@ async function wrongsOfAuto(fault: Fault, expectation: Expectation): Promise<str
     return wrongs;
   }
   const { report } = result;
-  if (!sameBits(bitsOf(result), EXPECTED)) wrong(`other bits than the CPU's, backend ${report.backend}`);
+  if (!sameBits(bitsOf(result), expected)) wrong(`other bits than the CPU's, backend ${report.backend}`);
   if (report.backend === 'cpu') {
     if (!reason.test(report.backend_reason)) wrong(`reason: ${report.backend_reason}`);
     if (fallbacksOf(result).join() !== `computed on the CPU: ${report.backend_reason}`) wrong('no warning');
@@ -106,31 +112,34 @@ async function wrongsOfAuto(fault: Fault, expectation: Expectation): Promise<str
   const destroyed = gpu.devices[0]?.destroyed ?? 0;
   const isGone = report.backend === 'cpu' && !abandoned && gpu.devices.length > 0;
   if (destroyed !== Number(isGone)) wrong(`the device was destroyed ${destroyed} times`);
-  const next = await inTime(engine.normalize(BATCH));
-  if (!sameBits(bitsOf(next), EXPECTED)) wrong('the next call gives other bits');
+  const next = await inTime(engine.normalize(batch, options));
+  if (!sameBits(bitsOf(next), expected)) wrong('the next call gives other bits');
   if ((next.report.backend === 'webgpu') !== recovers) wrong(`the next call runs on ${next.report.backend}`);
   await inTime(engine.close());
   return wrongs;
 }
 
 async function wrongsOfWebgpu(fault: Fault, expectation: Expectation): Promise<string[]> {
+  const { batch, options, expected } = await runFor(expectation);
   const { reason, error: kind = BackendError, timeoutMs, mayBeRight = false } = expectation;
   const wrongs: string[] = [];
   const wrong = (what: string) => wrongs.push(`webgpu, ${JSON.stringify(fault)}: ${what}`);
   const gpu = new FaultyGpu();
   const engine = engineWith(gpu, { backend: 'webgpu', timeoutMs });
-  const output = new Float32Array(EXPECTED.length).fill(-77);
+  const output = new Float32Array(expected.length).fill(-77);
   gpu.arm(fault);
-  const outcome = await inTime(engine.normalize(BATCH, { output })).catch((error: unknown) => error as Error);
+  const outcome = await inTime(engine.normalize(batch, { ...options, output })).catch(
+    (error: unknown) => error as Error,
+  );
   if (!gpu.fired) wrong('the fault did not happen');
   if (outcome instanceof Error) {
     if (!(outcome instanceof kind)) wrong(`${outcome.name}: ${outcome.message}`);
     if (!reason.test(outcome.message)) wrong(`message: ${outcome.message}`);
     if (!output.every((value) => value === -77)) wrong('the output was written to');
   } else if (!mayBeRight) wrong('it returned numbers');
-  else if (!sameBits(bitsOf(outcome), EXPECTED)) wrong('it returned numbers that nobody computed');
-  const next = await inTime(engine.normalize(BATCH));
-  if (!sameBits(bitsOf(next), EXPECTED)) wrong('the next call gives other bits');
+  else if (!sameBits(bitsOf(outcome), expected)) wrong('it returned numbers that nobody computed');
+  const next = await inTime(engine.normalize(batch, options));
+  if (!sameBits(bitsOf(next), expected)) wrong('the next call gives other bits');
   await inTime(engine.close());
   return wrongs;
 }
@@ -170,9 +179,9 @@ describe('without a fault', () => {
     expect(gpu.devices.map(({ destroyed }) => destroyed)).toEqual([1]);
   });
 
-  it('every kernel between rows and advantages runs for the batch of these tests', async () => {
+  it('every kernel of the default rule runs for the batch of these tests', async () => {
     const { createComputePipelineAsync: compiled } = await callsOfOneRun();
-    expect(compiled).toBe(ESTIMATOR_KERNELS.length);
+    expect(compiled).toBe(DEFAULT_KERNELS.length);
   });
 });
 
@@ -246,10 +255,13 @@ describe('a GPU that cannot be opened', () => {
 });
 
 describe('a kernel that does not compile', () => {
-  it.each(ESTIMATOR_KERNELS)('%s: is a failure of the call and not of the next', async (kernel) => {
-    const fault: Fault = { point: 'createComputePipelineAsync', kind: 'fails', kernel };
-    expect(await wrongsUnder(fault, { reason: /injected: createComputePipelineAsync/ })).toEqual([]);
-  });
+  it.each(Object.values(KERNELS).map(({ name }) => name))(
+    '%s: is a failure of the call and not of the next',
+    async (kernel) => {
+      const fault: Fault = { point: 'createComputePipelineAsync', kind: 'fails', kernel };
+      expect(await wrongsUnder(fault, { reason: /injected: createComputePipelineAsync/, kernel })).toEqual([]);
+    },
+  );
 
   it('is given up when the compiler does not answer, and the device is left alone', async () => {
     const fault: Fault = { point: 'createComputePipelineAsync', kind: 'never' };

@@ -4,6 +4,7 @@ import { BackendError, createEngine, type GpuProvider, InputError } from '../../
 import { KERNELS } from '../../src/kernels/table.ts';
 import { defaultProvider } from '../../src/kernels/webgpu/provider.ts';
 import { shaderText } from '../../src/kernels/webgpu/shader-text.generated.ts';
+import { runOf } from '../support/kernel-options.ts';
 
 const texts = shaderText as Record<string, string>;
 const originals = { ...texts };
@@ -28,7 +29,7 @@ describe('an item that a kernel leaves out', () => {
   test.each([
     ['pass-through.wgsl', { estimator: 'raw' }, /left 1 of 40 results unwritten/],
     ['scatter-advantages.wgsl', {}, /left 1 of 40 results unwritten/],
-    ['group-deviation.wgsl', {}, /left 1 of 10 results unwritten/],
+    ['group-divisor.wgsl', {}, /left 1 of 10 results unwritten/],
     ['group-mean.wgsl', { estimator: 'dr_grpo' }, /left 1 of 10 results unwritten/],
     ['select-representative.wgsl', { exclude: ['untrainable'] }, /left 1 of 40 results unwritten/],
   ] as const)('%s is an error', async (file, options, message) => {
@@ -71,15 +72,15 @@ describe('a dispatch that does nothing while all else runs', () => {
   const kernels = Object.values(KERNELS).map(({ name }) => name);
 
   test.each(kernels)('%s: webgpu is an error that blames the GPU, auto is the CPU with the reason', async (kernel) => {
-    const options = kernel === 'pass-through' ? ({ estimator: 'raw' } as const) : {};
-    const expected = await createEngine({ backend: 'cpu' }).normalize(everyKernel, options);
+    const { batch: own, options } = runOf(kernel, everyKernel);
+    const expected = await createEngine({ backend: 'cpu' }).normalize(own, options);
     const provider = withoutDispatches(kernel);
     const gpuLimits = { pieceLength: 2 };
     const strict = createEngine({ backend: 'webgpu', provider, gpuLimits });
-    await expect(strict.normalize(everyKernel, options)).rejects.toThrow(BackendError);
+    await expect(strict.normalize(own, options)).rejects.toThrow(BackendError);
     await strict.close();
     const auto = createEngine({ backend: 'auto', provider, gpuLimits, gpuMinRows: 0 });
-    const { advantages, report } = await auto.normalize(everyKernel, options);
+    const { advantages, report } = await auto.normalize(own, options);
     expect(report.backend).toBe('cpu');
     expect(report.backend_reason).toMatch(/the GPU/);
     expect(new Uint32Array(advantages.buffer)).toEqual(new Uint32Array(expected.advantages.buffer));

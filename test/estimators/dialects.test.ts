@@ -1,8 +1,10 @@
 /** Dialects and estimators as options: what beats what, what is refused and why. */
+
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Dialect, DialectEstimator } from '../../src/estimators/dialect.ts';
 import { DIALECT_NAMES, DIALECTS, type DialectName } from '../../src/estimators/dialects.ts';
 import { ESTIMATORS, type EstimatorName } from '../../src/estimators/estimators.ts';
+import { zeroesFlatGroups } from '../../src/estimators/rule.ts';
 import { type Batch, createEngine, type NormalizeOptions, UsageError } from '../../src/index.ts';
 import { checkOptions } from '../../src/options.ts';
 
@@ -47,7 +49,9 @@ describe('every cell', () => {
       ...(passes ? {} : { minStd: 0.25, exclude: ['truncated'] }),
     };
     const { estimator: found, policies } = checkOptions({ like, estimator, ...own });
-    const { epsilon, ddof, clip, clipReward, minStd = 0 } = own;
+    const { epsilon, ddof, clip, clipReward } = own;
+    // Where flat groups are like others, none becomes flat.
+    const minStd = zeroesFlatGroups(found) ? (own.minStd ?? 0) : 0;
     expect(found).toMatchObject({ epsilon, ddof, clip, clipReward, minStd });
     expect(policies).toEqual({ siblings: 'max', exclude: own.exclude ?? [] });
   });
