@@ -1,11 +1,12 @@
 /** `rollnorm parity`: the CPU against every adapter, bit by bit. */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { InputError, UsageError } from '../errors.ts';
 import { openOutput } from '../io/output.ts';
 import { listAdapterNames } from '../kernels/webgpu/adapters.ts';
 import type { NormalizeOptions } from '../options.ts';
 import { FIXED_CASES } from '../parity/generate.ts';
+import type { Matching } from '../parity/recordings.ts';
 import { describeParity, junitOf, type ParityRun } from '../parity/render.ts';
 import { REPRODUCER_MARK, readReproducer, writeReproducer } from '../parity/reproducer.ts';
 import { type AdapterResult, generatedItems, type ParityItem, runParity } from '../parity/run.ts';
@@ -15,7 +16,8 @@ import { packageVersion } from '../version.ts';
 import { optionsFor, readBatches } from './batches.ts';
 import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input.ts';
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
-import { parseCount, parseName, parseSeconds } from './options.ts';
+import { parseCount, parseKeys, parseName, parseSeconds } from './options.ts';
+import { compareRecordings, describeRecordings } from './parity-rows.ts';
 import { printable } from './printable.ts';
 
 /** As commander gives them. */
@@ -27,6 +29,9 @@ interface Flags extends InputFlags, RuleFlags {
   json?: true;
   junit?: string;
   reproducer: string;
+  rows?: true;
+  ignore?: string[];
+  matchBy: Matching;
 }
 
 export function addParity(program: Command): void {
@@ -46,6 +51,16 @@ export function addParity(program: Command): void {
     .option('--seed <n>', 'of the generated batches (default: 1)', parseCount)
     .option('--json', 'print JSON')
     .option('--junit <file>', 'write JUnit XML too', parseName)
+    .option('--rows', 'compare two recordings of one batch instead: the same rows, rollouts and groups')
+    .option('--ignore <fields>', 'with --rows, fields that may differ, such as index,rollout_id', parseKeys)
+    .addOption(
+      new Option(
+        '--match-by <what>',
+        'with --rows, which rows belong together: by their order, or by the ids of group and rollout',
+      )
+        .choices(['order', 'identity'])
+        .default('order'),
+    )
     .option('--reproducer <file>', 'where the first difference goes', parseName, 'rollnorm-parity.json');
   addInputFlags(command);
   addRuleFlags(command);
@@ -55,6 +70,8 @@ export function addParity(program: Command): void {
 const EXIT_HELP = '\nExit status: 0 equal, 1 a difference or a planted fault that was not noticed, 4 no such adapter.';
 
 async function parityCommand(paths: string[], flags: Flags): Promise<void> {
+  if (flags.rows) return compareRows(paths, flags);
+  if (flags.ignore) throw new UsageError('--ignore is for --rows');
   const started = performance.now();
   const seed = flags.seed ?? 1;
   const names = await adapterNames(flags.adapter);
@@ -79,6 +96,13 @@ async function parityCommand(paths: string[], flags: Flags): Promise<void> {
     flags.json ? `${JSON.stringify(jsonOf(run, reproducers), null, 2)}\n` : describeParity(run, reproducers),
   );
   if (!run.passed) process.exitCode = 1;
+}
+
+async function compareRows(paths: readonly string[], flags: Flags): Promise<void> {
+  const { ignore = [], matchBy: matching, json } = flags;
+  const comparison = await compareRecordings(paths, flags, { ignore, matching });
+  process.stdout.write(json ? `${JSON.stringify(comparison, null, 2)}\n` : describeRecordings(comparison));
+  if (Object.keys(comparison.differing).length > 0) process.exitCode = 1;
 }
 
 /** A run that goes on until the time is over is complete once the fixed batches are done. */
