@@ -87,7 +87,14 @@ export class Engine {
     const started = performance.now();
     const { columns, rawRewards, survey } = adjustBatch(prepared, settings);
     const { plan } = prepared;
-    const work: Work = { columns, plan, estimator: settings.estimator, policies: settings.policies, detailed };
+    const work: Work = {
+      columns,
+      plan,
+      estimator: settings.estimator,
+      policies: settings.policies,
+      detailed,
+      signal: options.signal,
+    };
     const advantages = outputFor(options.output, columns.rowCount);
     const { outcome, use } = await this.#serialize(() => this.#compute(work, advantages));
     requireFinite(work, outcome, advantages);
@@ -112,6 +119,7 @@ export class Engine {
   }
 
   async #compute(work: Work, advantages: Float32Array): Promise<{ outcome: Outcome; use: BackendUse }> {
+    work.signal?.throwIfAborted();
     const { backend = 'auto' } = this.#options;
     const onCpu = async (reason: string, fellBack: boolean) => {
       const outcome = await runProgram(this.#cpu, work, advantages);
@@ -142,6 +150,8 @@ export class Engine {
         },
       };
     } catch (error) {
+      // The device is as well as before, and has nothing to answer for.
+      work.signal?.throwIfAborted();
       const reason = await this.#dropSession(error);
       if (backend === 'webgpu')
         throw error instanceof RollnormError ? error : new BackendError(reason, { cause: error });

@@ -39,6 +39,8 @@ export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, Omit<
   readonly like?: DialectName | undefined;
   /** Refuse rows with neither rollout_id nor index. */
   readonly requireIdentity?: boolean | undefined;
+  /** Ends the call: it rejects with the signal's reason, and the engine goes on with the next. */
+  readonly signal?: AbortSignal | undefined;
   /** Where the advantages go: binary32, one per row. Default: a new array. After an error it may hold anything. */
   readonly output?: Float32Array | undefined;
 }

@@ -9,6 +9,7 @@ import { wordsOf } from '../numeric/words.ts';
 import { type Plan, rowAt } from '../plan/plan.ts';
 import { type Tile, tileOf, tilesOf } from '../plan/tiles.ts';
 import type { SampleColumns } from '../samples/columns.ts';
+import { abortable } from './abortable.ts';
 import { GROUP_STATUS, NOT_COUNTED } from './codes.ts';
 import { type Details, emptyDetails } from './details.ts';
 import type { Executor, KernelArray, Workspace } from './executor.ts';
@@ -29,6 +30,8 @@ export interface Work {
   readonly policies: Policies;
   /** Keep what the computation knew on its way. */
   readonly detailed?: boolean | undefined;
+  /** Ends the computation; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Why there are no advantages: a number left the range of binary64, in a group or in the statistics of the batch. */
@@ -62,7 +65,8 @@ const BUSY_MS = 50;
  * @throws BackendError where the executor is a GPU that failed; never returns numbers that were not computed.
  * InputError where a step over tokens has none
  */
-export async function runProgram(executor: Executor, work: Work, rowAdvantages: Float32Array): Promise<Outcome> {
+export async function runProgram(anyExecutor: Executor, work: Work, rowAdvantages: Float32Array): Promise<Outcome> {
+  const executor = abortable(anyExecutor, work.signal);
   if (isPassThrough(work.estimator)) return passThroughRewards(executor, work, rowAdvantages);
   const sizes = wholeBatchBytes(work);
   const whole = executor.fits(sizes);
