@@ -6,7 +6,7 @@ import { generateBatch } from './data.ts';
 const CALLS = Number(process.argv[2] ?? 10_000);
 const BACKEND = process.argv[3] === 'cpu' ? 'cpu' : 'webgpu';
 const LINES = 20;
-const SIZES = [1, 7, 64, 300, 1000, 5000, 20_000];
+const SIZES = [2, 7, 64, 300, 1000, 5000, 20_000];
 const OPTIONS: readonly NormalizeOptions[] = [
   {},
   { estimator: 'rloo' },
@@ -19,7 +19,7 @@ const OPTIONS: readonly NormalizeOptions[] = [
 const engine = createEngine({ backend: BACKEND });
 const batches = SIZES.map((rows) => ({
   ...generateBatch(rows, 'contiguous'),
-  trainableTokens: Uint32Array.from({ length: rows }, (_, row) => 1 + (row % 9)),
+  trainableTokens: Uint32Array.from({ length: rows }, (_, row) => 2 + (row % 9)),
 }));
 const started = performance.now();
 let settled: number | null = null;

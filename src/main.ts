@@ -9,14 +9,16 @@ import { addNormalize } from './commands/normalize.ts';
 import { addParity } from './commands/parity.ts';
 import { addPresets } from './commands/presets.ts';
 import { describeError, exitStatusOf } from './commands/report-error.ts';
-import { removeTemporaryFiles } from './io/temporary-files.ts';
+import { fileError, removeTemporaryFiles } from './io/temporary-files.ts';
 import { packageVersion } from './version.ts';
 
 const USAGE = 2;
+const WRITE_FAILED = 74;
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 async function main(): Promise<number> {
   for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => stopBySignal(status));
+  process.stdout.on('error', onOutputError);
   process.stderr.on('error', () => {}); // a reader of messages that goes away must not end the work
   const program = buildProgram();
   try {
@@ -62,6 +64,13 @@ function reportError(error: unknown): number {
 function stopBySignal(status: number): never {
   removeTemporaryFiles();
   process.exit(status);
+}
+
+/** What commander prints by itself (help, version) may find no reader, which is no failure, or no room, which is one. */
+function onOutputError(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`rollnorm: ${fileError('standard output', 'cannot write', error).message}\n`);
+  process.exitCode = WRITE_FAILED;
 }
 
 process.exitCode = await main();

@@ -5,7 +5,6 @@ import { differencesOf, settingsInWords } from '../diff/settings.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { UsageError } from '../errors.ts';
 import { DIALECT_NAMES } from '../estimators/dialects.ts';
-import { openOutput } from '../io/output.ts';
 import { checkOptions, type NormalizeOptions } from '../options.ts';
 import type { Report } from '../report.ts';
 import { packageVersion } from '../version.ts';
@@ -17,6 +16,7 @@ import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input
 import { addRuleFlags, type RuleFlags, ruleOptions, ruleOptionsFromText } from './flags/rule.ts';
 import { describeWarnings } from './normalize/summary.ts';
 import { parseCount, parseEpsilon, parseName } from './options.ts';
+import { print } from './print.ts';
 import { printable } from './printable.ts';
 
 /** As commander gives them. */
@@ -93,9 +93,7 @@ async function diffCommand(paths: string[], flags: Flags): Promise<void> {
   const failed = isOver(total, flags.failOver);
   const compared = comparedOf(options, against);
   const text = flags.json ? jsonOf(compared, diffs, total, flags.failOver, failed) : renderDiff(compared, diffs, total);
-  const output = await openOutput('-');
-  await output.write(Buffer.from(text));
-  await output.commit();
+  await print(text);
   if (!failed) return;
   process.stderr.write(`rollnorm: ${whyOver(total, flags.failOver!)}\n`);
   process.exitCode = 1;

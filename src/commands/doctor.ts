@@ -6,6 +6,7 @@ import { AdapterError } from '../errors.ts';
 import { describeAdapter, findAdapter, listAdapterNames } from '../kernels/webgpu/adapters.ts';
 import { GpuSession } from '../kernels/webgpu/session.ts';
 import { packageVersion } from '../version.ts';
+import { print } from './print.ts';
 
 export function addDoctor(program: Command): void {
   program
@@ -49,7 +50,7 @@ interface Findings {
 
 async function doctorCommand({ json }: { json?: true }): Promise<void> {
   const findings = await examine();
-  process.stdout.write(json ? `${JSON.stringify(findings, null, 2)}\n` : describe(findings));
+  await print(json ? `${JSON.stringify(findings, null, 2)}\n` : describe(findings));
 }
 
 async function examine(): Promise<Findings> {

@@ -7,7 +7,6 @@ import { compute, computeInstead } from '../explain/computation.ts';
 import { explainRow, type Question } from '../explain/explain.ts';
 import type { Explanation, Place } from '../explain/explanation.ts';
 import { renderExplanation } from '../explain/render.ts';
-import { openOutput } from '../io/output.ts';
 import { named } from '../io/read-input.ts';
 import { checkOptions } from '../options.ts';
 import { rowAt } from '../plan/plan.ts';
@@ -19,6 +18,7 @@ import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { describeWarnings } from './normalize/summary.ts';
 import { parseName } from './options.ts';
+import { print } from './print.ts';
 import { printable } from './printable.ts';
 
 /** As commander gives them. */
@@ -80,9 +80,7 @@ async function explainCommand(paths: string[], flags: Flags): Promise<void> {
     const text = flags.json
       ? `${JSON.stringify({ version: packageVersion(), explanations }, null, 2)}\n`
       : explanations.map((explanation) => renderExplanation(explanation, printable)).join('\n');
-    const output = await openOutput('-');
-    await output.write(Buffer.from(text));
-    await output.commit();
+    await print(text);
   } finally {
     await engine.close();
   }

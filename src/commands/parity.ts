@@ -18,6 +18,7 @@ import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { parseCount, parseKeys, parseName, parseSeconds } from './options.ts';
 import { compareRecordings, describeRecordings } from './parity-rows.ts';
+import { print } from './print.ts';
 import { printable } from './printable.ts';
 
 /** As commander gives them. */
@@ -72,6 +73,8 @@ const EXIT_HELP = '\nExit status: 0 equal, 1 a difference or a planted fault tha
 async function parityCommand(paths: string[], flags: Flags): Promise<void> {
   if (flags.rows) return compareRows(paths, flags);
   if (flags.ignore) throw new UsageError('--ignore is for --rows');
+  if (paths.length > 0 && (flags.budget !== undefined || flags.seed !== undefined))
+    throw new UsageError('--budget and --seed are for generated batches, not for files');
   const started = performance.now();
   const seed = flags.seed ?? 1;
   const names = await adapterNames(flags.adapter);
@@ -92,16 +95,14 @@ async function parityCommand(paths: string[], flags: Flags): Promise<void> {
   };
   const reproducers = await writeReproducers(run, flags.reproducer);
   if (flags.junit !== undefined) await writeWhole(flags.junit, junitOf(run));
-  process.stdout.write(
-    flags.json ? `${JSON.stringify(jsonOf(run, reproducers), null, 2)}\n` : describeParity(run, reproducers),
-  );
+  await print(flags.json ? `${JSON.stringify(jsonOf(run, reproducers), null, 2)}\n` : describeParity(run, reproducers));
   if (!run.passed) process.exitCode = 1;
 }
 
 async function compareRows(paths: readonly string[], flags: Flags): Promise<void> {
   const { ignore = [], matchBy: matching, json } = flags;
   const comparison = await compareRecordings(paths, flags, { ignore, matching });
-  process.stdout.write(json ? `${JSON.stringify(comparison, null, 2)}\n` : describeRecordings(comparison));
+  await print(json ? `${JSON.stringify(comparison, null, 2)}\n` : describeRecordings(comparison));
   if (Object.keys(comparison.differing).length > 0) process.exitCode = 1;
 }
 
@@ -134,9 +135,18 @@ async function itemsOf(
   if (paths.length === 0) return { items: null, isGenerated: true };
   if (paths.some(isReproducer)) {
     if (paths.length > 1) throw new UsageError('a reproducer is run by itself');
+    if (Object.values({ ...ruleOptions(flags), ...inputOnly(flags) }).some((value) => value !== undefined))
+      throw new UsageError('a reproducer has its own rule and rows: flags of rules and inputs have no meaning with it');
     const { name, options, cut, batch } = readReproducer(paths[0], readFileSync(paths[0], 'utf8'));
     return {
-      items: [{ name, options, cut, prepare: () => prepareBatch(columnsOfBatch(batch), options) }],
+      items: [
+        {
+          name,
+          options,
+          cut,
+          prepare: () => prepareReproducer(paths[0], () => prepareBatch(columnsOfBatch(batch), options)),
+        },
+      ],
       isGenerated: false,
     };
   }
@@ -155,6 +165,21 @@ async function itemsOf(
   return { items, isGenerated: false };
 }
 
+function inputOnly({ from, map, rewardKey, rewardColumns, groupSize, join, batchBy, oneBatch }: InputFlags) {
+  return { from, map, rewardKey, rewardColumns, groupSize, join, batchBy, oneBatch };
+}
+
+/** Whatever is wrong with a reproducer is wrong with its file. */
+function prepareReproducer<T>(path: string, prepare: () => T): T {
+  try {
+    return prepare();
+  } catch (error) {
+    if (error instanceof InputError || error instanceof UsageError)
+      throw new InputError(`${path}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
 function prepareNamed<T>(name: string, prepare: () => T): T {
   try {
     return prepare();
@@ -164,7 +189,7 @@ function prepareNamed<T>(name: string, prepare: () => T): T {
   }
 }
 
-const HEAD_BYTES = 256;
+const HEAD_BYTES = 1 << 16;
 
 function isReproducer(path: string): boolean {
   if (path === '-') return false;

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { PRESETS, type Preset } from '../io/layouts/presets.ts';
 import { presetNamed } from '../io/layouts/resolve-layout.ts';
+import { print } from './print.ts';
 
 export function addPresets(program: Command): void {
   program
@@ -11,9 +12,9 @@ export function addPresets(program: Command): void {
     .argument('[name]', 'only this one')
     .option('--json', 'as JSON')
     .addHelpText('after', SYNTAX)
-    .action((name: string | undefined, { json }: { json?: true }) => {
+    .action(async (name: string | undefined, { json }: { json?: true }) => {
       const presets = name === undefined ? PRESETS : [presetNamed(name)];
-      process.stdout.write(json ? `${JSON.stringify(presets, null, 2)}\n` : presets.map(describe).join('\n'));
+      await print(json ? `${JSON.stringify(presets, null, 2)}\n` : presets.map(describe).join('\n'));
     });
 }
 

@@ -207,7 +207,7 @@ function scaleOf(computation: Computation, own: RewardStatistics, group: number,
   if (scale === 'mean') return plain(`${spell(own.mean)} + ${spell(epsilon)}`);
   if (scale === 'mad') return plain(`${MAD_FACTOR} x ${spell(groups[k].medianDistances[group])} + ${spell(epsilon)}`);
   const rollouts = counted.reduce((sum, one) => sum + one, 0);
-  const note = `standard deviation of the ${plural(rollouts, 'counted rollout')} of the batch + ${spell(epsilon)}`;
+  const note = `standard deviation of the ${plural(rollouts, 'counted rollout')} of the batch, with ${spell(epsilon)} added`;
   return { formula: spell(batchScale[k]?.divisor || 1), note };
 }
 

@@ -69,6 +69,20 @@ export function writeReproducer({ batch, options, ...rest }: Reproducer, version
   return `${JSON.stringify(text)}\n`;
 }
 
+const OPTIONS: readonly string[] = [
+  ...['estimator', 'like', 'disableRewardsNormalization', 'disableGrpoStdNormalization', 'baseline', 'scale', 'ddof'],
+  ...['epsilon', 'minStd', 'weight', 'rewardWeights', 'clipReward', 'clip', 'siblings', 'exclude', 'promptGroupSizes'],
+  ...['nSamplesPerPrompt', 'rolloutBatchSize', 'strict', 'requireIdentity'],
+];
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function areWords(value: unknown): boolean {
+  return Array.isArray(value) && value.every((word) => Number.isInteger(word) && word >= 0 && word < 2 ** 32);
+}
+
 function hexOf(values: Float64Array): string[] {
   return [...new BigUint64Array(Float64Array.from(values).buffer)].map((bits) => bits.toString(16).padStart(16, '0'));
 }
@@ -92,8 +106,14 @@ export function readReproducer(name: string, text: string): Reproducer {
       throw new InputError(`${name}: batch.${field} must be a list of 16 hex digits each`);
     return new Float64Array(BigUint64Array.from(value, (entry) => BigInt(`0x${entry}`)).buffer);
   };
+  if (options !== undefined && !isRecord(options)) throw new InputError(`${name}: options must be an object`);
+  const stranger = Object.keys(options ?? {}).find((key) => !OPTIONS.includes(key));
+  if (stranger !== undefined) throw new InputError(`${name}: options: unknown option ${JSON.stringify(stranger)}`);
   const { reward, rewards, baseline, lossMask, ...others } = batch as Record<string, unknown>;
+  if (rewards !== undefined && !isRecord(rewards)) throw new InputError(`${name}: batch.rewards must be an object`);
   const parts = rewards as Record<string, unknown> | undefined;
+  if (lossMask !== undefined && !(isRecord(lossMask) && areWords(lossMask.words) && areWords(lossMask.wordOffsets)))
+    throw new InputError(`${name}: batch.lossMask must have words and wordOffsets, lists of whole numbers below 2^32`);
   const masks = lossMask as { words: number[]; wordOffsets: number[] } | undefined;
   return {
     name: String(found.name),

@@ -38,6 +38,8 @@ export interface RewardAdjustment {
 export function adjustRewards(columns: SampleColumns, adjustment: RewardAdjustment): SampleColumns {
   const { clipReward, rewardWeights, perReward } = adjustment;
   const { rewardParts: parts = null } = columns;
+  if (rewardWeights && !parts)
+    throw new UsageError('reward weights are for several rewards (reward keys), and there is one');
   if (rewardWeights && rewardWeights.length !== (parts?.length ?? 0)) {
     const names = columns.rewardNames ? ` (${columns.rewardNames.join(', ')})` : '';
     throw new UsageError(`${rewardWeights.length} reward weights for ${parts?.length ?? 1} rewards${names}`);

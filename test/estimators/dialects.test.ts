@@ -202,7 +202,11 @@ describe('a combination without a meaning is a usage error', () => {
       '3 reward weights for 2 rewards (right, short)',
       TWO_REWARDS,
     ],
-    ['two weights of one reward', { rewardWeights: [1, 2] }, '2 reward weights for 1 rewards'],
+    [
+      'two weights of one reward',
+      { rewardWeights: [1, 2] },
+      'reward weights are for several rewards (reward keys), and there is one',
+    ],
     [
       'a weight that is no number',
       { estimator: 'gdpo', rewardWeights: [1, Number.NaN] },

@@ -93,6 +93,22 @@ describe('a difference', () => {
     ['no JSON', '{', /is no reproducer/],
     ['another format', '{"rollnorm_parity_reproducer": 9}', /format 1, found 9/],
     ['no batch', '{"rollnorm_parity_reproducer": 1}', /has no batch/],
+    [
+      'a mask that is no mask',
+      '{"rollnorm_parity_reproducer": 1, "batch": {"lossMask": 5}}',
+      /lossMask must have words/,
+    ],
+    [
+      'rewards that are none',
+      '{"rollnorm_parity_reproducer": 1, "batch": {"rewards": null}}',
+      /rewards must be an object/,
+    ],
+    [
+      'options that are none',
+      '{"rollnorm_parity_reproducer": 1, "options": "grpo", "batch": {}}',
+      /options must be an object/,
+    ],
+    ['an unknown option', '{"rollnorm_parity_reproducer": 1, "options": {"x": 1}, "batch": {}}', /unknown option "x"/],
     ['rewards that are no bits', '{"rollnorm_parity_reproducer": 1, "batch": {"reward": [1]}}', /16 hex digits/],
   ])('a reproducer with %s is refused', (_, text, message) => {
     expect(() => readReproducer('x.json', text)).toThrow(InputError);
@@ -140,6 +156,15 @@ describe('the command', () => {
     const refused = await runCli(['parity', bad]);
     expect([refused.status, refused.stderr]).toEqual([3, expect.stringMatching(/bad\.jsonl: line 1: /)]);
     expect((await runCli(['parity', '--budget', '0'])).status).toBe(2);
+    expect((await runCli(['parity', rows, '--seed', '2'])).status).toBe(2);
+    const edited = join(folder, 'edited.json');
+    writeFileSync(edited, '{"rollnorm_parity_reproducer": 1, "batch": {"reward": [], "groupIndex": [1]}}');
+    const mismatched = await runCli(['parity', edited]);
+    expect([mismatched.status, mismatched.stderr]).toEqual([
+      3,
+      expect.stringMatching(/edited\.json: groupIndex has 1/),
+    ]);
+    expect((await runCli(['parity', edited, '--ddof', '0'])).status).toBe(2);
   });
 
   test('a time that is over before every batch was compared is no success', async () => {

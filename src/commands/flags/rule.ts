@@ -118,6 +118,7 @@ export function ruleOptions(flags: RuleFlags): NormalizeOptions {
  */
 export function ruleOptionsFromText(text: string, base: NormalizeOptions): NormalizeOptions {
   const parser = addRuleFlags(new Parser())
+    .helpOption(false)
     .exitOverride()
     .allowExcessArguments()
     .configureOutput({ writeErr: () => {} });
