@@ -9,7 +9,7 @@ import { type Outcome, runProgram, type Work } from './kernels/program.ts';
 import { gpuExecutor } from './kernels/webgpu/executor.ts';
 import { requireCount, requireTimeout } from './kernels/webgpu/limits.ts';
 import { GpuSession } from './kernels/webgpu/session.ts';
-import { BACKENDS, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
+import { BACKENDS, checkEngineOptions, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
 import { describeGroup, groupOfRow } from './plan/describe.ts';
 import { adjustBatch, type PreparedBatch, planKey, prepareBatch } from './prepare.ts';
 import { type BackendUse, buildReport, type Report } from './report.ts';
@@ -45,6 +45,7 @@ export class Engine {
   #closed = false;
 
   constructor(options: EngineOptions) {
+    checkEngineOptions(options);
     const { backend = 'auto' } = options;
     if (!BACKENDS.includes(backend))
       throw new UsageError(`unknown backend '${backend}'; known: ${BACKENDS.join(', ')}`);

@@ -81,8 +81,35 @@ export function checkOptions(options: NormalizeOptions): Settings {
   return { estimator, policies, byPosition, like };
 }
 
+/** Every option of a call that says what is computed. */
+export const RULE_OPTIONS = [
+  ...['estimator', 'like', 'disableRewardsNormalization', 'disableGrpoStdNormalization', 'baseline', 'scale', 'ddof'],
+  ...['epsilon', 'minStd', 'weight', 'rewardWeights', 'clipReward', 'clip', 'siblings', 'exclude', 'promptGroupSizes'],
+  ...['nSamplesPerPrompt', 'rolloutBatchSize', 'strict', 'requireIdentity'],
+] as const;
+const CALL_OPTIONS: readonly string[] = [...RULE_OPTIONS, 'output', 'signal'];
+const ENGINE_OPTIONS: readonly string[] = [
+  ...['backend', 'adapter', 'timeoutMs', 'gpuLimits', 'cpuLimits', 'provider', 'gpuMinRows', 'shaderChanges'],
+];
+
+/** @throws UsageError on options that are no object, or that no one reads: a misspelt one would change nothing, unseen */
+function requireNames(what: string, options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) throw new UsageError(`${what} must be an object`);
+  const stranger = Object.keys(options).find((name) => !known.includes(name));
+  if (stranger !== undefined) throw new UsageError(`unknown option ${stranger} of ${what}; known: ${known.join(', ')}`);
+}
+
+/** @throws UsageError */
+export function checkEngineOptions(options: EngineOptions): void {
+  requireNames('an engine', options, ENGINE_OPTIONS);
+  const adapter: unknown = options.adapter;
+  if (adapter !== undefined && typeof adapter !== 'string')
+    throw new UsageError(`adapter must be text, a part of its name, got ${typeof adapter}`);
+}
+
 /** What callers without types get wrong silently: a text where a switch is meant, a list that is none. */
 function requireKinds(options: NormalizeOptions): void {
+  requireNames('a call', options, CALL_OPTIONS);
   for (const name of SWITCHES) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'boolean')

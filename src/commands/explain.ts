@@ -164,8 +164,9 @@ function rowsWithId({ columns }: NamedBatch, asked: string): number[] {
 
 /** `1.0`, `1e3` and `-0` are whole numbers too, and are the same ids as `1`, `1000` and `0`. */
 function wholeNumber(text: string): string {
-  const value = /^-?\d+(\.\d+)?(e\+?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(value) ? String(value + 0) : text;
+  const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d*?)0*)?(?:e\+?(\d{1,3}))?$/i.exec(text) ?? [];
+  if (whole === undefined || fraction.length > Number(power)) return text;
+  return String(BigInt(`${whole}${fraction.padEnd(Number(power), '0')}`) * (sign === '-' ? -1n : 1n));
 }
 
 const ROLLOUTS_EXPLAINED = 20;

@@ -132,10 +132,14 @@ async function itemsOf(
   paths: readonly string[],
   flags: Flags,
 ): Promise<{ items: readonly ParityItem[] | null; isGenerated: boolean }> {
-  if (paths.length === 0) return { items: null, isGenerated: true };
+  if (paths.length === 0) {
+    if (hasRuleOrInput(flags))
+      throw new UsageError('the generated batches have rules of their own: flags of rules and inputs are for files');
+    return { items: null, isGenerated: true };
+  }
   if (paths.some(isReproducer)) {
     if (paths.length > 1) throw new UsageError('a reproducer is run by itself');
-    if (Object.values({ ...ruleOptions(flags), ...inputOnly(flags) }).some((value) => value !== undefined))
+    if (hasRuleOrInput(flags))
       throw new UsageError('a reproducer has its own rule and rows: flags of rules and inputs have no meaning with it');
     const { name, options, cut, batch } = readReproducer(paths[0], readFileSync(paths[0], 'utf8'));
     return {
@@ -165,8 +169,10 @@ async function itemsOf(
   return { items, isGenerated: false };
 }
 
-function inputOnly({ from, map, rewardKey, rewardColumns, groupSize, join, batchBy, oneBatch }: InputFlags) {
-  return { from, map, rewardKey, rewardColumns, groupSize, join, batchBy, oneBatch };
+function hasRuleOrInput(flags: Flags): boolean {
+  const { from, map, rewardKey, rewardColumns, groupSize, join, batchBy, oneBatch } = flags;
+  const input = { from, map, rewardKey, rewardColumns, groupSize, join, batchBy, oneBatch };
+  return Object.values({ ...ruleOptions(flags), ...input }).some((value) => value !== undefined);
 }
 
 /** Whatever is wrong with a reproducer is wrong with its file. */

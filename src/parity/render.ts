@@ -12,11 +12,13 @@ export interface ParityRun {
 
 const DIFFERENCES_SHOWN = 5;
 
+const hasFailed = ({ differences, fault }: CaseResult) => differences.length > 0 || fault !== null;
+
 export function describeParity({ adapters, seed, seconds, passed }: ParityRun, reproducers: readonly string[]): string {
   const lines: string[] = [];
   for (const result of adapters) {
     const { name, adapter, cases, rows, complete, planted } = result;
-    const failing = cases.filter(({ differences, fault }) => differences.length > 0 || fault !== null);
+    const failing = cases.filter(hasFailed);
     const kind = adapter?.software ? ' (a software adapter)' : '';
     lines.push(
       `CPU against ${name}${kind}, bit by bit: ${cases.length} batches of ${rows} rows, ${failing.length} differ`,
@@ -33,7 +35,11 @@ export function describeParity({ adapters, seed, seconds, passed }: ParityRun, r
   }
   for (const path of reproducers) lines.push(`a reproducer is in ${path}: rollnorm parity ${path}`);
   const by = seed === null ? '' : `seed ${seed}, `;
-  lines.push(`${passed ? 'equal' : 'NOT EQUAL'} (${by}${seconds.toFixed(1)} s)`);
+  const differs = adapters.some(
+    ({ cases, planted }) => cases.some(hasFailed) || planted.some(({ noticedIn }) => noticedIn === null),
+  );
+  const verdict = passed ? 'equal' : differs ? 'NOT EQUAL' : 'NOT COMPLETE';
+  lines.push(`${verdict} (${by}${seconds.toFixed(1)} s)`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -60,13 +66,28 @@ export function junitOf({ adapters, seconds }: ParityRun): string {
   const suites = adapters.map((result) => {
     const { name, cases, planted, complete } = result;
     const tests = [
-      ...cases.map((each) => ({ name: each.name, seconds: each.seconds, failure: describeCase(each).join('\n') })),
+      ...cases.map((each) => ({
+        name: each.name,
+        seconds: each.seconds,
+        failure: describeCase(each).join('\n'),
+        kind: 'difference',
+      })),
       ...planted.map(({ stage, what, noticedIn }) => ({
         name: `planted in ${stage}: ${what}`,
         seconds: 0,
         failure: noticedIn === null ? 'a planted fault was not noticed' : '',
+        kind: 'unnoticed',
       })),
-      ...(complete ? [] : [{ name: 'time', seconds: 0, failure: 'the time was over before every batch was compared' }]),
+      ...(complete
+        ? []
+        : [
+            {
+              name: 'time',
+              seconds: 0,
+              failure: 'the time was over before every batch was compared',
+              kind: 'incomplete',
+            },
+          ]),
     ];
     const failures = tests.filter(({ failure }) => failure !== '').length;
     const time = tests.reduce((sum, test) => sum + test.seconds, 0);
@@ -74,7 +95,7 @@ export function junitOf({ adapters, seconds }: ParityRun): string {
       const head = `    <testcase classname="${escaped(`rollnorm parity.${name}`)}" name="${escaped(test.name)}" time="${test.seconds.toFixed(3)}"`;
       if (test.failure === '') return `${head}/>`;
       const message = escaped(test.failure.split('\n', 1)[0]);
-      return `${head}>\n      <failure message="${message}" type="difference">${escaped(test.failure)}</failure>\n    </testcase>`;
+      return `${head}>\n      <failure message="${message}" type="${test.kind}">${escaped(test.failure)}</failure>\n    </testcase>`;
     });
     return {
       tests: tests.length,

@@ -1,6 +1,6 @@
 /** A batch on which two backends differ, as a file that can be run again: bits as hex digits, nothing rounded. */
 import { InputError } from '../errors.ts';
-import type { NormalizeOptions } from '../options.ts';
+import { type NormalizeOptions, RULE_OPTIONS } from '../options.ts';
 import type { Batch, IdColumn } from '../samples/batch.ts';
 import { KEYED_BY_INDEX, type PackedLossMasks, REMOVED, type SampleColumns, statusOf } from '../samples/columns.ts';
 import { NO_ID } from '../samples/ids.ts';
@@ -69,12 +69,6 @@ export function writeReproducer({ batch, options, ...rest }: Reproducer, version
   return `${JSON.stringify(text)}\n`;
 }
 
-const OPTIONS: readonly string[] = [
-  ...['estimator', 'like', 'disableRewardsNormalization', 'disableGrpoStdNormalization', 'baseline', 'scale', 'ddof'],
-  ...['epsilon', 'minStd', 'weight', 'rewardWeights', 'clipReward', 'clip', 'siblings', 'exclude', 'promptGroupSizes'],
-  ...['nSamplesPerPrompt', 'rolloutBatchSize', 'strict', 'requireIdentity'],
-];
-
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -107,7 +101,7 @@ export function readReproducer(name: string, text: string): Reproducer {
     return new Float64Array(BigUint64Array.from(value, (entry) => BigInt(`0x${entry}`)).buffer);
   };
   if (options !== undefined && !isRecord(options)) throw new InputError(`${name}: options must be an object`);
-  const stranger = Object.keys(options ?? {}).find((key) => !OPTIONS.includes(key));
+  const stranger = Object.keys(options ?? {}).find((key) => !RULE_OPTIONS.some((known) => known === key));
   if (stranger !== undefined) throw new InputError(`${name}: options: unknown option ${JSON.stringify(stranger)}`);
   const { reward, rewards, baseline, lossMask, ...others } = batch as Record<string, unknown>;
   if (rewards !== undefined && !isRecord(rewards)) throw new InputError(`${name}: batch.rewards must be an object`);

@@ -49,6 +49,7 @@ export interface Batch {
  * @throws InputError naming row and field
  */
 export function columnsOfBatch(batch: Batch): SampleColumns {
+  if (typeof batch !== 'object' || batch === null) throw new InputError('a batch must be an object of columns');
   const rowCount = requireShape(batch);
   const groupIds = new IdCoder();
   const rolloutIds = new IdCoder();
