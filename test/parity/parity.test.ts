@@ -15,7 +15,7 @@ import { runCli } from '../support/run-cli.ts';
 import { MUTATIONS } from './mutations.ts';
 
 /** All of them take minutes on the slower drivers: ROLLNORM_MUTATIONS=all, which is `npm run mutations`. */
-const FEW = ['sum-deviations.wgsl', 'fold-representatives.wgsl', 'group-mean.wgsl', 'group-median.wgsl'];
+const FEW = ['sum-deviations.wgsl', 'group-mean.wgsl'];
 const mutations = MUTATIONS.filter(({ file }) => process.env.ROLLNORM_MUTATIONS === 'all' || FEW.includes(file));
 
 let folder: string;
