@@ -91,9 +91,7 @@ export function requireInputs(
     throw new UsageError('gdpo normalizes several rewards, each by itself: name two or more (reward keys)');
   if (baseline !== 'column') return;
   if (baselines === null)
-    throw new UsageError(
-      'remax subtracts a recorded baseline: name its column (--map baseline=COLUMN)',
-    );
+    throw new UsageError('remax subtracts a recorded baseline: name its column (--map baseline=COLUMN)');
   for (let row = 0; row < baselines.length; row++) {
     if (Number.isNaN(baselines[row]) && !Number.isNaN(rewards[row]))
       throw new InputError(`${place(row)}: baseline must be a finite number, found none`);
