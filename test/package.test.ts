@@ -1,4 +1,5 @@
 /** What others rely on without reading the code: no Node module where a browser runs, no work that a file can make quadratic. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +25,25 @@ test('the library reaches no module from outside, so a browser can load it', () 
   const modules = importsFrom(join(root, 'src', 'index.ts'));
   expect(modules.size).toBeGreaterThan(40);
   for (const [path, names] of modules) expect({ path, names }).toEqual({ path, names: [] });
+});
+
+test('the package holds what runs, the shaders and the examples, and nothing else', () => {
+  const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const paths: string[] = JSON.parse(listed)[0].files.map(({ path }: { path: string }) => path);
+  const expected =
+    /^(dist\/src\/.*\.(js|d\.ts)|shaders\/.*\.wgsl|examples\/.*\.jsonl|LICENSE|README\.md|package\.json)$/;
+  expect(paths.filter((path) => !expected.test(path))).toEqual([]);
+  for (const needed of [
+    'dist/src/index.js',
+    'dist/src/index.d.ts',
+    'dist/src/main.js',
+    'dist/src/io/worker.js',
+    'LICENSE',
+  ])
+    expect(paths).toContain(needed);
 });
 
 test('codes that were chosen to collide under known constants do not collide', () => {

@@ -110,7 +110,7 @@ async function examineAdapter(name: string | undefined): Promise<AdapterFinding>
 
 function describe({ version, node, platform, webgpu, adapters, auto }: Findings): string {
   const table = new Table({
-    head: ['', ...adapters.map(({ name }) => name)],
+    head: ['', ...adapters.map(({ name }, i) => `${i}: ${name}`)],
     style: { head: [], border: [] },
     wordWrap: true,
   });

@@ -46,7 +46,11 @@ export function addParity(program: Command): void {
         'notice them. A file that an earlier run left as a reproducer is run again.',
     )
     .argument('[file...]', 'rows to compare on, or one reproducer')
-    .option('--adapter <text>', "part of the wanted adapter's name (rollnorm doctor lists them)", parseName)
+    .option(
+      '--adapter <text>',
+      "part of the wanted adapter's name, or its number (rollnorm doctor lists them)",
+      parseName,
+    )
     .option('--gpu-timeout <seconds>', 'how long the GPU may leave a request unanswered (default: 60)', parseSeconds)
     .option('--budget <seconds>', 'go on with other generated batches until so much time is over', parseSeconds)
     .option('--seed <n>', 'of the generated batches (default: 1)', parseCount)

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resolveLayout } from '../../src/io/layouts/resolve-layout.ts';
 import { samplesFile } from '../io/torch/pickled.ts';
+import { Random } from '../support/random.ts';
 import { readFiles, rowsOfBatch } from '../support/read-file.ts';
 import { CLI, runCli } from '../support/run-cli.ts';
 
@@ -98,27 +99,32 @@ describe('a directory', () => {
     expect(contents(two)).toEqual(contents(one));
   });
 
-  test('killed at any moment, it leaves whole outputs alone, and --resume does the rest', async () => {
+  const isOutput = (name: string) => !name.startsWith('.');
+
+  test('killed at any of twenty moments, it leaves whole outputs alone, and --resume does the rest', async () => {
     const many = Array.from({ length: 40 }, (_, i) => [`${i}.jsonl`, rows(i).repeat(1)] as const);
     const input = filesIn(Object.fromEntries(many));
     const reference = target();
     await runCli(['normalize', input, '--out-dir', reference]);
     const whole = contents(reference);
-    const output = target();
-    for (const delay of [80, 140, 180, 220]) {
+    const random = new Random(20);
+    let output = target();
+    for (let kill = 0; kill < 20; kill++) {
+      if (existsSync(output) && Object.keys(contents(output)).filter(isOutput).length === many.length)
+        output = target();
       const child = spawn(process.execPath, [CLI, 'normalize', input, '--out-dir', output, '--resume'], {
         stdio: 'ignore',
       });
       const ended = new Promise((resolve) => child.on('close', resolve));
-      setTimeout(() => child.kill('SIGKILL'), delay);
+      setTimeout(() => child.kill('SIGKILL'), random.integer(60, 260));
       await ended;
       for (const name of existsSync(output) ? readdirSync(output) : [])
-        if (!name.startsWith('.')) expect(readFileSync(join(output, name), 'utf8')).toBe(whole[name]);
+        if (isOutput(name)) expect(readFileSync(join(output, name), 'utf8')).toBe(whole[name]);
     }
     const run = await runCli(['normalize', input, '--out-dir', output, '--resume']);
     expect(run.status).toBe(0);
     const left = contents(output);
-    expect(Object.fromEntries(Object.entries(left).filter(([name]) => !name.startsWith('.')))).toEqual(whole);
+    expect(Object.fromEntries(Object.entries(left).filter(([name]) => isOutput(name)))).toEqual(whole);
   });
 });
 

@@ -16,7 +16,11 @@ export function addBackendFlags(command: Command): Command {
     .addOption(
       new Option('--backend <name>', 'auto takes a hardware GPU where it gains time').choices(BACKENDS).default('auto'),
     )
-    .option('--adapter <text>', "part of the wanted adapter's name (rollnorm doctor lists them)", parseName)
+    .option(
+      '--adapter <text>',
+      "part of the wanted adapter's name, or its number (rollnorm doctor lists them)",
+      parseName,
+    )
     .option('--gpu-min-rows <n>', 'rows from which auto takes a GPU (default: measured)', parseCount)
     .option('--gpu-timeout <seconds>', 'how long the GPU may leave a request unanswered (default: 60)', parseSeconds);
 }

@@ -16,10 +16,12 @@ export interface FoundAdapter extends AdapterDescription {
 
 /**
  * The adapter that a device is to be opened on; an adapter gives one device, so ask again for another.
- * @param text part of the wanted adapter's name; without it the system's first choice
+ * @param wanted part of the adapter's name, or its number in the list of listAdapterNames, from 0; without it the system's
+ * first choice
  * @throws AdapterError with the reason: no package, no driver, no such name
  */
-export async function findAdapter(text?: string, provider: GpuProvider = defaultProvider): Promise<FoundAdapter> {
+export async function findAdapter(wanted?: string, provider: GpuProvider = defaultProvider): Promise<FoundAdapter> {
+  const text = wanted !== undefined && NUMBER.test(wanted) ? await nameOfNumber(wanted, provider) : wanted;
   let adapter: GPUAdapter | null;
   try {
     const gpu = await provider.open(text);
@@ -40,6 +42,17 @@ export async function findAdapter(text?: string, provider: GpuProvider = default
     throw new AdapterError(`no adapter's name contains '${text}'; there is: ${found.description}`);
   }
   return found;
+}
+
+const NUMBER = /^\d{1,2}$/;
+
+/** @throws AdapterError where there are not so many */
+async function nameOfNumber(number: string, provider: GpuProvider): Promise<string> {
+  const names = await listAdapterNames(provider);
+  const name = names[Number(number)];
+  if (name !== undefined) return name;
+  const there = names.map((own, i) => `${i} ${own}`).join(', ');
+  throw new AdapterError(`there is no adapter ${number}; there ${names.length > 0 ? `is: ${there}` : 'is none'}`);
 }
 
 /** The same, but where the system's first choice is a software adapter and there is a hardware one, that. */
