@@ -2,6 +2,7 @@
 import type { Executor } from '../../src/kernels/executor.ts';
 import { allocateHost, type BindingSpec, type HostArray, type Kernel } from '../../src/kernels/kernel.ts';
 import { shaderText } from '../../src/kernels/webgpu/shader-text.generated.ts';
+import { SeededRandom as Random } from '../../src/parity/seeded-random.ts';
 
 /** One computation: what a kernel is told and given. Outputs follow from the bindings. */
 export interface KernelCase {
@@ -118,35 +119,7 @@ export function withChangedLine(kernel: Kernel, file: string, line: string, repl
   return { ...kernel, name, preludes: kernel.preludes.map((own) => (own === file ? `${file}-${suffix}` : own)) };
 }
 
-/** Seeded numbers: a 32-bit splitmix generator. */
-export class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed | 0;
-  }
-
-  word(): number {
-    this.#state = (this.#state + 0x9e3779b9) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 16), 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return (mixed ^ (mixed >>> 15)) >>> 0;
-  }
-
-  /** A whole number in [0, limit). */
-  below(limit: number): number {
-    return this.word() % limit;
-  }
-
-  /** A number in [0, 1) with all its bits. */
-  unit(): number {
-    return this.word() / 2 ** 32 + this.word() / 2 ** 64;
-  }
-
-  pick<T>(from: readonly T[]): T {
-    return from[this.below(from.length)];
-  }
-}
+export { Random };
 
 /** The binary64 number `steps` places further in the order of bits. */
 export function neighbour(value: number, steps: number): number {
