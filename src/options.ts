@@ -2,14 +2,9 @@
 import type { CrossoverOptions } from './crossover.ts';
 import { UsageError } from './errors.ts';
 import { type DialectName, dialectEstimator, dialectNamed } from './estimators/dialects.ts';
-import {
-  ESTIMATORS,
-  type Estimator,
-  type EstimatorOptions,
-  isPassThrough,
-  resolveEstimator,
-} from './estimators/estimators.ts';
+import { ESTIMATORS, type Estimator, type EstimatorOptions, resolveEstimator } from './estimators/estimators.ts';
 import { type Policies, type PolicyOptions, resolvePolicies } from './estimators/policies.ts';
+import { isPassThrough } from './estimators/rule.ts';
 import type { CpuLimits } from './kernels/cpu-executor.ts';
 import type { GpuLimits } from './kernels/webgpu/limits.ts';
 import type { GpuProvider } from './kernels/webgpu/provider.ts';

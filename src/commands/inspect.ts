@@ -5,7 +5,6 @@ import { RollnormError, UsageError } from '../errors.ts';
 import { lookAt } from '../inspect/look.ts';
 import { renderSurvey } from '../inspect/render.ts';
 import { type Survey, Surveyor } from '../inspect/survey.ts';
-import { openOutput } from '../io/output.ts';
 import { checkOptions } from '../options.ts';
 import { packageVersion } from '../version.ts';
 import { filesOf, optionsFor, readBatches } from './batches.ts';
@@ -13,6 +12,7 @@ import { addInputFlags, type InputFlags, inputLayout, withRewardWeights } from '
 import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { compareRecorded, type RecordedComparison } from './normalize/recorded.ts';
 import { describeRecorded } from './normalize/summary.ts';
+import { print } from './print.ts';
 import { printable } from './printable.ts';
 
 /** As commander gives them. */
@@ -68,7 +68,7 @@ async function inspectCommand(paths: string[], flags: Flags): Promise<void> {
   } finally {
     await engine.close();
   }
-  await print(surveys, surveys.length > 1 ? total.finish() : null, failures, flags.json ?? false);
+  await print(textOf(surveys, surveys.length > 1 ? total.finish() : null, failures, flags.json ?? false));
   if (failures.length > 0) process.exitCode = Math.max(...failures.map(({ status }) => status));
 }
 
@@ -98,29 +98,22 @@ async function inspectFiles(
   return { file: nameOf(files), ...surveyor.finish(), comparison };
 }
 
-async function print(
+function textOf(
   surveys: readonly FileSurvey[],
   total: Survey | null,
   failures: readonly { file: string; error: string }[],
   json: boolean,
-): Promise<void> {
-  const output = await openOutput('-');
+): string {
   if (json) {
     const failed = failures.map(({ file, error }) => ({ file, error }));
-    await output.write(
-      Buffer.from(
-        `${JSON.stringify({ version: packageVersion(), files: surveys, total, failures: failed }, null, 2)}\n`,
-      ),
-    );
-  } else {
-    const look = { blocks: process.stdout.isTTY === true, display: printable };
-    const texts = surveys.map((survey) =>
-      renderSurvey(survey.file, survey, survey.comparison && recordedText(survey.comparison), look),
-    );
-    if (total) texts.push(renderSurvey(`all ${surveys.length} files`, total, null, look));
-    await output.write(Buffer.from(texts.join('\n')));
+    return `${JSON.stringify({ version: packageVersion(), files: surveys, total, failures: failed }, null, 2)}\n`;
   }
-  await output.commit();
+  const look = { blocks: process.stdout.isTTY === true, display: printable };
+  const texts = surveys.map((survey) =>
+    renderSurvey(survey.file, survey, survey.comparison && recordedText(survey.comparison), look),
+  );
+  if (total) texts.push(renderSurvey(`all ${surveys.length} files`, total, null, look));
+  return texts.join('\n');
 }
 
 const recordedText = (comparison: RecordedComparison) =>

@@ -1,10 +1,11 @@
 /** `rollnorm parity`: the CPU against every adapter, bit by bit. */
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { InputError, UsageError } from '../errors.ts';
 import { openOutput } from '../io/output.ts';
+import { named } from '../io/read-input.ts';
 import { listAdapterNames } from '../kernels/webgpu/adapters.ts';
-import type { NormalizeOptions } from '../options.ts';
+import { checkOptions, type NormalizeOptions } from '../options.ts';
 import { FIXED_CASES } from '../parity/generate.ts';
 import type { Matching } from '../parity/recordings.ts';
 import { describeParity, junitOf, type ParityRun } from '../parity/render.ts';
@@ -152,7 +153,7 @@ async function itemsOf(
           name,
           options,
           cut,
-          prepare: () => prepareReproducer(paths[0], () => prepareBatch(columnsOfBatch(batch), options)),
+          prepare: () => inFile(paths[0], () => prepareBatch(columnsOfBatch(batch), options), true),
         },
       ],
       isGenerated: false,
@@ -160,14 +161,14 @@ async function itemsOf(
   }
   const options = withRewardWeights(ruleOptions(flags), flags);
   const items: ParityItem[] = [];
-  for await (const batch of readBatches(paths, flags, options.estimator === 'gdpo')) {
+  for await (const batch of readBatches(paths, flags, checkOptions(options).estimator.perReward)) {
     const own: NormalizeOptions = optionsFor(batch, options, items.length);
     for (const warning of batch.warnings) process.stderr.write(`rollnorm: warning: ${printable(warning)}\n`);
     items.push({
       name: batch.name,
       options: own,
       cut: false,
-      prepare: () => prepareNamed(batch.name, () => prepareBatch(batch.columns, own)),
+      prepare: () => inFile(batch.name, () => prepareBatch(batch.columns, own)),
     });
   }
   return { items, isGenerated: false };
@@ -179,30 +180,21 @@ function hasRuleOrInput(flags: Flags): boolean {
   return Object.values({ ...ruleOptions(flags), ...input }).some((value) => value !== undefined);
 }
 
-/** Whatever is wrong with a reproducer is wrong with its file. */
-function prepareReproducer<T>(path: string, prepare: () => T): T {
+/** Names the file. @param ownsOptions they are the file's too, and so is what is wrong with them */
+function inFile<T>(name: string, prepare: () => T, ownsOptions = false): T {
   try {
     return prepare();
   } catch (error) {
-    if (error instanceof InputError || error instanceof UsageError)
-      throw new InputError(`${path}: ${error.message}`, { cause: error });
-    throw error;
-  }
-}
-
-function prepareNamed<T>(name: string, prepare: () => T): T {
-  try {
-    return prepare();
-  } catch (error) {
-    if (error instanceof InputError) throw new InputError(`${name}: ${error.message}`, { cause: error });
-    throw error;
+    if (ownsOptions && error instanceof UsageError) throw new InputError(`${name}: ${error.message}`, { cause: error });
+    throw named(name, error);
   }
 }
 
 const HEAD_BYTES = 1 << 16;
 
 function isReproducer(path: string): boolean {
-  if (path === '-') return false;
+  // What is no plain file would lose what is read of it here.
+  if (path === '-' || !statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
   try {
     const descriptor = openSync(path, 'r');
     const head = Buffer.alloc(HEAD_BYTES);

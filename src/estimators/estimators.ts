@@ -1,15 +1,6 @@
 /** The table of estimators: what an advantage is made of. A new estimator is a row here and, at most, one kernel. */
 import { UsageError } from '../errors.ts';
-import {
-  BASELINES,
-  type Baseline,
-  type BatchStep,
-  isPassThrough,
-  type Rule,
-  SCALES,
-  type Scale,
-  zeroesFlatGroups,
-} from './rule.ts';
+import { type Baseline, type BatchStep, isPassThrough, type Rule, type Scale, zeroesFlatGroups } from './rule.ts';
 
 export const DEFAULT_EPSILON = 1e-6;
 export const DEFAULT_DDOF = 1;
@@ -212,5 +203,3 @@ function stepOf({ step }: Rule, { weight, epsilon, ddof }: EstimatorOptions): Ba
   if (step === null || step.weight === 'tokens') return step;
   return { ...step, epsilon: (epsilon ?? step.epsilon) + 0, ddof: ddof ?? step.ddof };
 }
-
-export { BASELINES, isPassThrough, SCALES };

@@ -158,8 +158,10 @@ export class Surveyor {
     this.#addRows(columns);
     if (recorded) for (const value of recorded) if (Number.isFinite(value)) this.#recorded.add(value);
     if (refusal !== null) this.#refusals.add(prefix + refusal);
-    const own = (asked ?? lenient)?.report.warnings ?? [];
-    for (const warning of [...warnings, ...own]) this.#warnings.add(prefix + warning);
+    // What is looked at without refusals has another policy than was asked for, which the refusal names.
+    const { warnings: own = [], warning_codes: codes = [] } = (asked ?? lenient)?.report ?? {};
+    const kept = asked ? own : own.filter((_, i) => codes[i] !== 'disagreement');
+    for (const warning of [...warnings, ...kept]) this.#warnings.add(prefix + warning);
   }
 
   finish(): Survey {

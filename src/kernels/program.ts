@@ -1,9 +1,9 @@
 /** The computation of a batch as a sequence of kernels: rewards in row order to one advantage per row. */
 import { InputError } from '../errors.ts';
-import { type Estimator, isPassThrough } from '../estimators/estimators.ts';
+import type { Estimator } from '../estimators/estimators.ts';
 import { Exclusion } from '../estimators/exclusion.ts';
 import type { ExclusionReason, Policies } from '../estimators/policies.ts';
-import { zeroesFlatGroups } from '../estimators/rule.ts';
+import { isPassThrough, zeroesFlatGroups } from '../estimators/rule.ts';
 import { combineSiblings } from '../estimators/siblings.ts';
 import { wordsOf } from '../numeric/words.ts';
 import { type Plan, rowAt } from '../plan/plan.ts';

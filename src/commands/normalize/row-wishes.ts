@@ -1,7 +1,7 @@
 /** What is wanted of rows beside their advantage: more fields (`--emit`), and that some are left out (`--drop`). */
 import { UsageError } from '../../errors.ts';
-import { type Estimator, isPassThrough } from '../../estimators/estimators.ts';
-import { zeroesFlatGroups } from '../../estimators/rule.ts';
+import type { Estimator } from '../../estimators/estimators.ts';
+import { isPassThrough, zeroesFlatGroups } from '../../estimators/rule.ts';
 import type { Input } from '../../io/input.ts';
 import type { Layout } from '../../io/layouts/layout.ts';
 
