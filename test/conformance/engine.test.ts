@@ -1,16 +1,12 @@
 /** The engine on every conformance file, as another program would test itself: read from disk, numbers from the file alone. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { BatchName } from '../../scripts/conformance/batches.ts';
 import { rationalOf } from '../../scripts/conformance/decimal.ts';
-import type { BatchJson, ConformanceFile } from '../../scripts/conformance/files.ts';
 import { ruleOptionsFromText } from '../../src/commands/flags/rule.ts';
-import { type Batch, createEngine } from '../../src/index.ts';
+import { createEngine } from '../../src/index.ts';
 import { checkOptions } from '../../src/options.ts';
+import { batchOf, CONFORMANCE_NAMES, readConformance, sizesOf } from '../support/conformance-batches.ts';
 import { outsideRuleBound } from '../support/exact-rules.ts';
-
-const directory = new URL('../../conformance/', import.meta.url);
-const names = readdirSync(directory).filter((name) => name.endsWith('.json'));
 
 const cpu = createEngine({ backend: 'cpu' });
 const gpu = createEngine({ backend: 'webgpu' });
@@ -18,16 +14,6 @@ afterAll(async () => {
   await cpu.close();
   await gpu.close();
 });
-
-function batchOf({ rewards, tokens, baselines }: BatchJson): Batch {
-  const several = Array.isArray(rewards) ? null : Object.entries(rewards).map(([key, own]) => [key, own.flat()]);
-  return {
-    ...(several ? { rewards: Object.fromEntries(several) } : { reward: Object.values(rewards).flat() }),
-    trainableTokens: tokens.flat(),
-    baseline: baselines.flat(),
-    rolloutId: tokens.flat().map((_, i) => i),
-  };
-}
 
 /** Software drivers are slow, and these reach every kernel. */
 const ON_GPU: readonly string[] = ['sizes', 'two_rewards'];
@@ -50,15 +36,15 @@ function placeOf(value: number): number {
   return bits < 0 ? -(bits & 0x7fffffff) : bits;
 }
 
-describe.each(names)('%s', (name) => {
-  const { batches, cases } = JSON.parse(readFileSync(new URL(name, directory), 'utf8')) as ConformanceFile;
+describe.each(CONFORMANCE_NAMES)('%s', (name) => {
+  const { batches, cases } = readConformance(name);
 
   test.each(cases.map((one) => [one.flags, one.results] as const))('%s', async (flags, results) => {
     const options = ruleOptionsFromText(flags, {});
     const { estimator } = checkOptions(options);
     for (const [batchName, { exact, binary32 }] of Object.entries(results)) {
       const batch = batches[batchName as BatchName]!;
-      const sizes = batch.tokens.map((group) => group.length);
+      const sizes = sizesOf(batch);
       const asked = { ...options, promptGroupSizes: sizes };
       const { advantages } = await cpu.normalize(batchOf(batch), asked);
       if (ON_GPU.includes(batchName)) {

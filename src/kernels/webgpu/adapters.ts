@@ -71,7 +71,10 @@ export async function findHardwareAdapter(
 
 export function describeAdapter(info: GPUAdapterInfo): AdapterDescription {
   const { vendor, architecture, isFallbackAdapter } = info;
-  return { vendor, architecture, description: info.description || info.device, software: isFallbackAdapter };
+  // Browsers tell a page no more than vendor and architecture.
+  const description =
+    info.description || info.device || [vendor, architecture].filter(Boolean).join(' ') || 'an adapter';
+  return { vendor, architecture, description, software: isFallbackAdapter };
 }
 
 function refusal(text: string | undefined, error: unknown): string {

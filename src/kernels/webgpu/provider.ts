@@ -28,10 +28,14 @@ export const defaultProvider: GpuProvider = {
 };
 
 async function loadDawn(): Promise<{ create(options: string[]): GPU; globals: object }> {
+  // Only browsers know this, and to them a package of Node is nothing.
+  if (globalThis.isSecureContext === false)
+    throw new NoWebGpuError('this page is not a secure context (https, or localhost), so it has no WebGPU');
+  if (globalThis.isSecureContext) throw new NoWebGpuError('this browser has no WebGPU (navigator.gpu is not there)');
   // A variable keeps bundlers from pulling a Node package into a page.
   const packageName = 'webgpu';
   try {
-    return await import(packageName);
+    return await import(/* @vite-ignore */ /* webpackIgnore: true */ packageName);
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
     throw new NoWebGpuError(`the npm package webgpu does not load: ${reason}`);
