@@ -41,7 +41,7 @@ export interface AdapterResult {
   readonly adapter: AdapterDescription | null;
   readonly cases: readonly CaseResult[];
   readonly rows: number;
-  /** Every fixed case was run. */
+  /** The time sufficed for as many cases as were to be run at the least. */
   readonly complete: boolean;
   readonly planted: readonly PlantedResult[];
   readonly reproducer: Reproducer | null;
@@ -54,7 +54,8 @@ export interface RunOptions {
   readonly timeoutMs: number | undefined;
   /** performance.now() at which no further case begins. */
   readonly deadline: number;
-  readonly onCase?: (result: CaseResult) => void;
+  /** Cases without which the run is not complete; undefined: all. */
+  readonly leastCases?: number | undefined;
 }
 
 const hasFailed = ({ differences, fault }: Pick<Comparison, 'differences' | 'fault'>) =>
@@ -70,16 +71,14 @@ export async function runParity(items: Iterable<ParityItem>, options: RunOptions
   try {
     for (const item of items) {
       if (performance.now() > options.deadline) {
-        complete = false;
+        complete = cases.length >= (options.leastCases ?? Number.POSITIVE_INFINITY);
         break;
       }
       const started = performance.now();
       const prepared = item.prepare();
       const comparison = await contestants.compare(prepared, item.options, item.cut);
       if (hasFailed(comparison)) reproducer ??= await reproduce(contestants, item, prepared, comparison);
-      const result = { name: item.name, ...comparison, seconds: (performance.now() - started) / 1000 };
-      cases.push(result);
-      options.onCase?.(result);
+      cases.push({ name: item.name, ...comparison, seconds: (performance.now() - started) / 1000 });
     }
     const passed = complete && !cases.some(hasFailed) && planted.every(({ noticedIn }) => noticedIn !== null);
     const { adapter } = contestants;

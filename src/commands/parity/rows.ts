@@ -1,39 +1,45 @@
 /** `rollnorm parity --rows A B`: two recordings of one batch, compared by structure. */
-import { UsageError } from '../errors.ts';
-import { openByteSource } from '../io/byte-source.ts';
-import { openInput } from '../io/input.ts';
-import { DEFAULT_MAX_LINE, isBlank, skipByteOrderMark } from '../io/jsonl/lines.ts';
-import { recordsHoldRows } from '../io/layouts/resolve-layout.ts';
-import { membersOf } from '../parity/members.ts';
+import { UsageError } from '../../errors.ts';
+import { openByteSource } from '../../io/byte-source.ts';
+import { openInput } from '../../io/input.ts';
+import { DEFAULT_MAX_LINE, isBlank, skipByteOrderMark } from '../../io/jsonl/lines.ts';
+import { recordsHoldRows } from '../../io/layouts/resolve-layout.ts';
+import { membersOf } from '../../parity/members.ts';
 import {
   type Matching,
   partnersOf,
   RecordingComparer,
   type RecordingComparison,
   requireIdentities,
-} from '../parity/recordings.ts';
-import { type NamedBatch, readBatches } from './batches.ts';
-import { type InputFlags, inputLayout } from './flags/input.ts';
+} from '../../parity/recordings.ts';
+import { type NamedBatch, readBatches } from '../batches.ts';
+import { type InputFlags, inputLayout } from '../flags/input.ts';
+import { print } from '../print.ts';
 
-export interface RowsRequest {
-  readonly ignore: readonly string[];
-  readonly matching: Matching;
+export interface RowsFlags extends InputFlags {
+  ignore?: string[];
+  matchBy: Matching;
+  json?: true;
 }
 
-/** @throws UsageError, InputError */
-export async function compareRecordings(
+/** Prints the comparison. @throws UsageError, InputError */
+export async function compareRows(paths: readonly string[], flags: RowsFlags): Promise<void> {
+  const comparison = await compareRecordings(paths, flags);
+  await print(flags.json ? `${JSON.stringify(comparison, null, 2)}\n` : describeRecordings(comparison));
+  if (Object.keys(comparison.differing).length > 0) process.exitCode = 1;
+}
+
+async function compareRecordings(
   paths: readonly string[],
-  flags: InputFlags,
-  { ignore, matching }: RowsRequest,
+  { ignore = [], matchBy, ...flags }: RowsFlags,
 ): Promise<RecordingComparison> {
   if (paths.length !== 2) throw new UsageError(`--rows compares two recordings, got ${paths.length}`);
   const [a, b] = await Promise.all(paths.map((path) => recordingOf(path, flags)));
   for (const { name, columns } of [a, b]) requireIdentities(name, columns);
-  const comparer = new RecordingComparer(a.columns, b.columns, partnersOf(a.columns, b.columns, matching));
+  const comparer = new RecordingComparer(a.columns, b.columns, partnersOf(a.columns, b.columns, matchBy));
   const ignored = new Set(ignore);
   comparer.compareRows(ignored);
-  if (matching === 'order' && (await areLines(paths, flags)))
-    await compareOtherMembers(paths, flags, ignored, comparer);
+  if (matchBy === 'order' && (await areLines(paths, flags))) await compareOtherMembers(paths, flags, ignored, comparer);
   return comparer.finish();
 }
 
@@ -120,7 +126,7 @@ async function* linesOf(path: string, maxLine: number): AsyncGenerator<string, v
   }
 }
 
-export function describeRecordings({ rows, compared, differing, examples }: RecordingComparison): string {
+function describeRecordings({ rows, compared, differing, examples }: RecordingComparison): string {
   const counts = Object.entries(differing);
   const lines = [`${rows[0]} and ${rows[1]} rows, ${compared} compared`];
   for (const [field, count] of counts) {
