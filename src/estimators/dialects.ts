@@ -214,6 +214,7 @@ export const DIALECTS = {
       'use_leave_one_out_baseline off, normalized: --baseline mean --scale group',
       'its binary32 deviation of equal peers may come out as not quite 0, and the advantage as huge (issue 4158)',
       'its groups are equal prompts; here they are equal group ids',
+      'reward_scaling and reward_shaping (off by default), the KL term and opd are not reproduced',
     ],
   },
   skyrl: {
@@ -260,7 +261,8 @@ export const DIALECTS = {
       raw: plainly(PASS_THROUGH, 'reinforce, neither norm_mean_type nor norm_std_type'),
     },
     notes: [
-      'gamma 1; --weight tokens is whiten_advantages, --clip=-X,X is reward_clip or advantage_clip',
+      'gamma 1; --weight tokens is whiten_advantages, --clip=-X,X is reward_clip or advantage_clip; reward_clip under whiten_advantages comes before the whitening, and is not reproduced',
+      'its rows are sorted by prompt before they are cut into groups, and a batch there is the rows of one domain; here it is the file in its order',
       'norm_mean_type group with norm_std_type batch: grpo with --scale batch',
       'running statistics by domain, gigpo and the norms of agentic rewards are not reproduced',
     ],
@@ -268,8 +270,8 @@ export const DIALECTS = {
   areal: {
     repository: 'areal-project/AReaL',
     commit: 'cbff54d64',
-    sources: ['areal/utils/data.py Normalization'],
-    siblings: 'shared',
+    sources: ['areal/trainer/ppo/actor.py _compute_advantages', 'areal/utils/data.py Normalization'],
+    siblings: 'rows',
     exclude: [],
     grouping: 'group_index',
     clipReward: [-20, 20],
@@ -292,7 +294,8 @@ export const DIALECTS = {
     },
     notes: [
       'reward_bias 0, reward_scaling 1, reward_clip 20; std_unbiased off is --ddof 0',
-      'one reward for a rollout since #1563',
+      'reward_norm counts every row; reward_normalization, an earlier step that counts rollouts, is --like trl-async --siblings last',
+      'reward_normalization (epsilon 1e-8) gives equal rewards that are no binary fractions up to 0.9 by the noise of its binary32; here they get 0',
       'release 1.0.4 and before: with mean_leave1out a group of one keeps its reward',
       'adv_norm over tokens, and mean_leave1out with std_level group (a deviation around the means of the others), are not reproduced',
     ],
@@ -305,7 +308,7 @@ export const DIALECTS = {
       'src/prime_rl/orchestrator/algo/max_rl.py',
       'src/prime_rl/orchestrator/algo/base.py iter_trainable_traces',
     ],
-    siblings: 'first',
+    siblings: 'rows',
     exclude: ['failed', 'untrainable'],
     grouping: 'group_index',
     estimators: {
@@ -314,6 +317,7 @@ export const DIALECTS = {
     },
     notes: [
       'no division by a deviation',
+      'every trace of an episode counts by itself; where rows are parts of a trace: --siblings first',
       'traces with an error, or without a trainable token, are not counted',
       'length_penalty, rae and hierarchical_grpo are not reproduced',
     ],
@@ -321,8 +325,12 @@ export const DIALECTS = {
   rllm: {
     repository: 'rllm-org/rllm',
     commit: '9beb6e0f',
-    sources: ['rllm/trainer/algorithms/advantage.py', 'rllm/trainer/algorithms/rl_algo.py'],
-    siblings: 'first',
+    sources: [
+      'rllm/trainer/algorithms/advantage.py',
+      'rllm/trainer/algorithms/rl_algo.py',
+      'rllm/trainer/algorithms/transform.py _build_trajectory_groups',
+    ],
+    siblings: 'rows',
     exclude: [],
     grouping: 'group_index',
     estimators: {
@@ -334,6 +342,7 @@ export const DIALECTS = {
       raw: plainly(PASS_THROUGH, 'reinforce'),
     },
     notes: [
+      'every trajectory of an episode counts by itself; where rows are steps of a trajectory: --siblings first',
       'a batch there is the groups of one role',
       'its verl backend has the ddof of verl',
       'normalize_by_steps is not reproduced',
