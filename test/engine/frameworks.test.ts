@@ -11,7 +11,10 @@ interface FrameworkCase {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly flags: string;
   readonly tolerance: number;
+  /** One entry a row; a row is a rollout by itself unless `rollouts` says otherwise. */
   readonly groups: readonly (readonly (number | null | readonly number[])[])[];
+  readonly rollouts?: readonly (readonly number[])[];
+  readonly status?: readonly (readonly string[])[];
   readonly tokens?: readonly (readonly number[])[];
   readonly baselines?: readonly (readonly number[])[];
   readonly advantages: readonly (readonly number[])[];
@@ -24,7 +27,7 @@ const cases = JSON.parse(
 const engine = createEngine({ backend: 'cpu' });
 afterAll(() => engine.close());
 
-function batchOf({ groups, tokens, baselines }: FrameworkCase): Batch {
+function batchOf({ groups, rollouts, status, tokens, baselines }: FrameworkCase): Batch {
   const rewards = groups.flat();
   const several = rewards.filter((reward): reward is readonly number[] => Array.isArray(reward));
   const columns = several[0]?.map((_, k) => [`reward ${k}`, several.map((own) => own[k])]);
@@ -32,7 +35,8 @@ function batchOf({ groups, tokens, baselines }: FrameworkCase): Batch {
     ...(columns ? { rewards: Object.fromEntries(columns) } : { reward: rewards as (number | null)[] }),
     trainableTokens: tokens?.flat(),
     baseline: baselines?.flat(),
-    rolloutId: rewards.map((_, i) => i),
+    status: status?.flat(),
+    rolloutId: rollouts?.flatMap((ids, at) => ids.map((id) => `${at}/${id}`)) ?? rewards.map((_, i) => i),
   };
 }
 
@@ -41,7 +45,9 @@ test.each(
     (one) => [`${one.framework} ${one.version} ${one.estimator} ${JSON.stringify(one.settings)}`, one] as const,
   ),
 )('%s', async (_, one) => {
-  const options = ruleOptionsFromText(one.flags, { promptGroupSizes: one.groups.map((group) => group.length) });
+  const sizes = one.groups.map((group) => group.length);
+  const byFlags = one.flags.includes('--n-samples-per-prompt');
+  const options = ruleOptionsFromText(one.flags, byFlags ? {} : { promptGroupSizes: sizes });
   const left = [...(await engine.normalize(batchOf(one), options)).advantages];
   for (const [at, theirs] of one.advantages.entries()) {
     const ours = left.splice(0, theirs.length);
