@@ -318,7 +318,7 @@ export const DIALECTS = {
     notes: [
       'no division by a deviation',
       'every trace of an episode counts by itself; where rows are parts of a trace: --siblings first',
-      'traces with an error, or without a trainable token, are not counted',
+      'traces with an error, or without a trainable token, are not counted; in a traces.jsonl --map remove_sample=!ok finds the first, =!traces[].agent.trainable those of agents that are not trained',
       'length_penalty, rae and hierarchical_grpo are not reproduced',
     ],
   },
