@@ -160,7 +160,7 @@ export const DIALECTS = {
     sources: ['openrlhf/trainer/ppo_utils/experience_maker.py compute_advantages_and_returns'],
     siblings: 'rows',
     exclude: [],
-    grouping: 'position',
+    grouping: 'group_index',
     estimators: {
       grpo: bounded(plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-9 }), 'group_norm'), 10),
       gspo: bounded(plainly(rule(CENTRE_AND_SCALE, { epsilon: 1e-9 }), 'group_norm, policy_loss_type gspo'), 10),
@@ -170,7 +170,7 @@ export const DIALECTS = {
       reinforce_plus_plus: plainly(rule(NO_BASELINE, { step: TOKEN_STEP_WITH_FLOOR }), 'reinforce, gamma 1'),
     },
     notes: [
-      'its rows are sorted by index before they are cut into groups; here the order of the file counts',
+      'its rows are sorted by index and cut into groups of one size, which group_index says without the sorting; rows without it are cut in the order of the file',
       'reward.clip_range (-10 10 by default) bounds what the baseline leaves; with a step it comes before the whitening, and is not reproduced there',
       'length penalties, the KL term, no_std_norm and flash_reinforce (the mean of the batch as baseline) are not reproduced',
     ],
@@ -248,7 +248,7 @@ export const DIALECTS = {
     sources: ['roll/utils/functionals.py reward_norm, compute_advantage'],
     siblings: 'rows',
     exclude: [],
-    grouping: 'position',
+    grouping: 'group_index',
     estimators: {
       grpo: plainly(CENTRE_AND_SCALE),
       gspo: plainly(CENTRE_AND_SCALE, 'grpo with the gspo loss'),
@@ -262,7 +262,7 @@ export const DIALECTS = {
     },
     notes: [
       'gamma 1; --weight tokens is whiten_advantages, --clip=-X,X is reward_clip or advantage_clip; reward_clip under whiten_advantages comes before the whitening, and is not reproduced',
-      'its rows are sorted by prompt before they are cut into groups, and a batch there is the rows of one domain; here it is the file in its order',
+      'its rows are sorted by prompt and cut into groups of one size, which group_index says without the sorting; a batch there is the rows of one domain, here the file',
       'norm_mean_type group with norm_std_type batch: grpo with --scale batch',
       'running statistics by domain, gigpo and the norms of agentic rewards are not reproduced',
     ],
