@@ -58,7 +58,8 @@ export class Engine {
 
   /**
    * Normalizes one batch. Calls on one engine run one after the other.
-   * @throws UsageError, InputError; AdapterError and BackendError only with backend `webgpu`
+   * @throws UsageError, InputError; AdapterError and BackendError only with backend `webgpu`; the reason of `signal` where
+   * that ends the call
    */
   async normalize(batch: Batch, options: NormalizeOptions = {}): Promise<NormalizeResult> {
     return this.normalizeColumns(columnsOfBatch(batch), options);
@@ -97,7 +98,7 @@ export class Engine {
       signal: options.signal,
     };
     const advantages = outputFor(options.output, columns.rowCount);
-    const { outcome, use } = await this.#serialize(() => this.#compute(work, advantages));
+    const { outcome, use } = await this.#serialize(() => this.#compute(work, advantages), options.signal);
     requireFinite(work, outcome, advantages);
     const seconds = { plan: prepared.seconds, compute: (performance.now() - started) / 1000 };
     const report = buildReport({ work, settings, options, outcome, survey, use, seconds });
@@ -113,9 +114,12 @@ export class Engine {
     this.#session = null;
   }
 
-  #serialize<T>(task: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(task, task);
+  /** Calls run one after the other; one that waits for its turn need not when its signal ends it. */
+  async #serialize<T>(task: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const turn = this.#queue;
+    const result = turn.then(task);
     this.#queue = result.catch(() => {});
+    await (signal ? unlessAborted(turn, signal) : turn);
     return result;
   }
 
@@ -173,6 +177,7 @@ export class Engine {
   async #open(): Promise<GpuSession> {
     const { backend = 'auto', adapter, provider, timeoutMs, gpuLimits, shaderChanges } = this.#options;
     const preferHardware = backend === 'auto';
+    await this.#forgetLostSession();
     this.#session ??= GpuSession.open({
       adapter,
       provider,
@@ -186,6 +191,14 @@ export class Engine {
     return session;
   }
 
+  /** A device that was lost between two calls concerns neither. */
+  async #forgetLostSession(): Promise<void> {
+    const held = await this.#session?.catch(() => null);
+    if (!held || held.failure === null) return;
+    held.close();
+    this.#session = null;
+  }
+
   /** After a failure the next call begins with a fresh device, unless it keeps failing or there is none. */
   async #dropSession(error: unknown): Promise<string> {
     const reason = error instanceof Error ? error.message : String(error);
@@ -196,6 +209,19 @@ export class Engine {
     if (error instanceof AdapterError || ++this.#failures >= FAILURES_TO_GIVE_UP) this.#unavailable = reason;
     return reason;
   }
+}
+
+/** Rejects with the signal's reason where that comes before the promise is settled. */
+function unlessAborted(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    promise.then(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+  });
 }
 
 function outputFor(given: Float32Array | undefined, rowCount: number): Float32Array {

@@ -147,10 +147,6 @@ describe('a GPU process that crashes', () => {
     expect(await normalizeIn(page, SMALL, { backend: 'webgpu' })).toMatchObject(expected);
     await crashGpuProcess();
     await page.waitForTimeout(SECONDS_TO_NOTICE * 1000);
-    const next = await normalizeIn(page, SMALL, { backend: 'webgpu' });
-    // A loss that nobody was waiting for is noticed by the call that meets it; the one after it has a device.
-    if (typeof next === 'string') expect(next).toContain('lost');
-    else expect(next).toMatchObject(expected);
     expect(await normalizeIn(page, SMALL, { backend: 'webgpu' })).toMatchObject(expected);
     await page.close();
   });

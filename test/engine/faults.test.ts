@@ -349,28 +349,18 @@ describe('a device that is lost', () => {
     },
   );
 
-  it('between two calls fails neither for good, and auto says why the CPU computed', async () => {
+  it.each(['auto', 'webgpu'] as const)('between two calls concerns neither, under %s', async (backend) => {
     const gpu = new FaultyGpu();
-    const engine = engineWith(gpu, { backend: 'auto' });
+    const engine = engineWith(gpu, { backend });
     const first = await engine.normalize(BATCH);
     gpu.devices[0].lose();
     const second = await engine.normalize(BATCH);
-    const third = await engine.normalize(BATCH);
-    expect([first, second, third].map(({ report }) => report.backend)).toEqual(['webgpu', 'cpu', 'webgpu']);
-    expect(second.report.backend_reason).toMatch(/lost/);
-    for (const result of [first, second, third]) expect(bitsOf(result)).toEqual(EXPECTED);
+    for (const result of [first, second]) {
+      expect(result.report.backend).toBe('webgpu');
+      expect(bitsOf(result)).toEqual(EXPECTED);
+    }
     await engine.close();
     expect(gpu.devices).toHaveLength(2);
-  });
-
-  it('between two calls is a BackendError under webgpu, and the call after it has a new device', async () => {
-    const gpu = new FaultyGpu();
-    const engine = engineWith(gpu, { backend: 'webgpu' });
-    await engine.normalize(BATCH);
-    gpu.devices[0].lose();
-    await expect(engine.normalize(BATCH)).rejects.toThrow(BackendError);
-    expect(bitsOf(await engine.normalize(BATCH))).toEqual(EXPECTED);
-    await engine.close();
   });
 });
 
