@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a folder that checks and measures rollnorm on a machine with a GPU, where nothing is installed but the driver:
 #   bench/gpu-kit.sh FOLDER      here, after npm ci
-#   FOLDER/run.sh [RESULTS]      there; writes parity.txt, doctor.json and bench.json to RESULTS in under five minutes
+#   FOLDER/run.sh [RESULTS]      there; writes doctor.json, parity.json, parity.txt and bench-*.json to RESULTS in under six minutes
 set -euo pipefail
 folder=${1:?usage: bench/gpu-kit.sh FOLDER}
 cd "$(dirname "$0")/.."
@@ -26,6 +26,7 @@ rollnorm() { ./node dist/src/main.js "$@"; }
 rollnorm doctor
 rollnorm doctor --json > "$results/doctor.json"
 status=0
+timeout 60 ./node dist/src/main.js parity --json > "$results/parity.json" || status=$?
 timeout 100 ./node dist/bench/parity.js 2000000 2>&1 | tee "$results/parity.txt" || status=$?
 timeout 110 ./node dist/bench/run.js --rows 100000 --rows 1000000 --rows 4000000 --only stages --json > "$results/bench-stages.json" || status=$?
 timeout 40 ./node dist/bench/run.js --rows 1000000 --only kernels --json > "$results/bench-kernels.json" || status=$?
