@@ -4,7 +4,7 @@ import { resolveEstimator } from './estimators/estimators.ts';
 import { resolvePolicies } from './estimators/policies.ts';
 import type { Executor } from './kernels/executor.ts';
 import { runProgram, type Work } from './kernels/program.ts';
-import type { AdapterDescription } from './kernels/webgpu/adapters.ts';
+import type { AdapterDescription } from './kernels/webgpu/adapter-description.ts';
 import { planBatch } from './plan/plan.ts';
 import { columnsOfBatch } from './samples/batch.ts';
 

@@ -9,9 +9,9 @@ export {
   SIBLING_POLICIES,
   type SiblingPolicy,
 } from './estimators/policies.ts';
-export type { AdapterDescription } from './kernels/webgpu/adapters.ts';
+export type { AdapterDescription } from './kernels/webgpu/adapter-description.ts';
+export type { GpuProvider } from './kernels/webgpu/gpu-provider.ts';
 export type { GpuLimits } from './kernels/webgpu/limits.ts';
-export type { GpuProvider } from './kernels/webgpu/provider.ts';
 export { BACKENDS, type BackendChoice, type EngineOptions, type NormalizeOptions } from './options.ts';
 export type { GroupingOptions, Tier } from './plan/groups.ts';
 export type { Report } from './report.ts';

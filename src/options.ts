@@ -6,8 +6,8 @@ import { ESTIMATORS, type Estimator, type EstimatorOptions, resolveEstimator } f
 import { type Policies, type PolicyOptions, resolvePolicies } from './estimators/policies.ts';
 import { isPassThrough } from './estimators/rule.ts';
 import type { CpuLimits } from './kernels/cpu-executor.ts';
+import type { GpuProvider } from './kernels/webgpu/gpu-provider.ts';
 import type { GpuLimits } from './kernels/webgpu/limits.ts';
-import type { GpuProvider } from './kernels/webgpu/provider.ts';
 import type { ShaderChange } from './kernels/webgpu/shader-change.ts';
 import type { GroupingOptions } from './plan/groups.ts';
 

@@ -6,7 +6,7 @@ import type { ExclusionReason, SiblingPolicy } from './estimators/policies.ts';
 import { isPassThrough, type Rule } from './estimators/rule.ts';
 import type { Disagreement, SiblingSurvey } from './estimators/siblings.ts';
 import type { Outcome, Work } from './kernels/program.ts';
-import type { AdapterDescription } from './kernels/webgpu/adapters.ts';
+import type { AdapterDescription } from './kernels/webgpu/adapter-description.ts';
 import type { NormalizeOptions, Settings } from './options.ts';
 import { TIERS, type Tier } from './plan/groups.ts';
 import { type WarningCode, warningsOf } from './warnings.ts';

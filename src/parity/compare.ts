@@ -1,7 +1,7 @@
 /** Runs batches on the CPU and on an adapter and compares what came of them. */
 import { createEngine, type Engine, type NormalizeResult } from '../engine.ts';
 import { InputError } from '../errors.ts';
-import type { AdapterDescription } from '../kernels/webgpu/adapters.ts';
+import type { AdapterDescription } from '../kernels/webgpu/adapter-description.ts';
 import type { ShaderChange } from '../kernels/webgpu/shader-change.ts';
 import type { NormalizeOptions } from '../options.ts';
 import type { PreparedBatch } from '../prepare.ts';

@@ -1,6 +1,6 @@
 /** A parity run against one adapter: the cases, the planted faults, and a reproducer for the first difference. */
 
-import type { AdapterDescription } from '../kernels/webgpu/adapters.ts';
+import type { AdapterDescription } from '../kernels/webgpu/adapter-description.ts';
 import type { ShaderChange } from '../kernels/webgpu/shader-change.ts';
 import type { NormalizeOptions } from '../options.ts';
 import { rowAt } from '../plan/plan.ts';

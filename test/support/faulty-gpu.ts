@@ -1,6 +1,7 @@
 /** A WebGPU provider over the run's real adapter that fails where and how it is told to, and counts what is asked of it. */
 import { afterAll } from 'vitest';
-import { defaultProvider, type GpuProvider } from '../../src/kernels/webgpu/provider.ts';
+import type { GpuProvider } from '../../src/kernels/webgpu/gpu-provider.ts';
+import { defaultProvider } from '../../src/kernels/webgpu/provider.ts';
 
 /** The calls that can fail, and that are counted. */
 export type FaultPoint =

@@ -1,14 +1,8 @@
 /** Finds adapters and says what they are. */
 import { AdapterError } from '../../errors.ts';
-import { defaultProvider, type GpuProvider, NoWebGpuError } from './provider.ts';
-
-export interface AdapterDescription {
-  readonly vendor: string;
-  readonly architecture: string;
-  readonly description: string;
-  /** True for a driver that computes on the CPU. */
-  readonly software: boolean;
-}
+import type { AdapterDescription } from './adapter-description.ts';
+import type { GpuProvider } from './gpu-provider.ts';
+import { defaultProvider, NoWebGpuError } from './provider.ts';
 
 export interface FoundAdapter extends AdapterDescription {
   readonly adapter: GPUAdapter;
@@ -24,7 +18,7 @@ export async function findAdapter(wanted?: string, provider: GpuProvider = defau
   const text = wanted !== undefined && NUMBER.test(wanted) ? await nameOfNumber(wanted, provider) : wanted;
   let adapter: GPUAdapter | null;
   try {
-    const gpu = await provider.open(text);
+    const gpu = (await provider.open(text)) as GPU;
     adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
   } catch (error) {
     throw new AdapterError(refusal(text, error));

@@ -27,8 +27,13 @@ const DEFAULTS = {
   elementsInFlight: 2 ** 22,
 };
 
+/** Those of a GPUDevice that bound a computation. */
+export type DeviceLimits = Readonly<
+  Record<'maxStorageBufferBindingSize' | 'maxBufferSize' | 'maxComputeWorkgroupsPerDimension', number>
+>;
+
 /** @throws UsageError where the limits leave no room for one piece */
-export function resolveLimits(device: GPUSupportedLimits, requested: GpuLimits): ResolvedGpuLimits {
+export function resolveLimits(device: DeviceLimits, requested: GpuLimits): ResolvedGpuLimits {
   for (const [name, value] of Object.entries(requested)) requireCount(name, value);
   const within = (wanted: number | undefined, most: number) => Math.min(wanted ?? most, most);
   const { pieceLength = DEFAULTS.pieceLength } = requested;

@@ -1,10 +1,5 @@
 /** Where a WebGPU implementation comes from: the browser's own, or Dawn through the npm package `webgpu`. */
-
-/** The part of WebGPU that rollnorm needs to begin with; tests hand in one that fails. */
-export interface GpuProvider {
-  /** @param adapterText part of the name of the adapter wanted */
-  open(adapterText?: string): Promise<GPU>;
-}
+import type { GpuProvider } from './gpu-provider.ts';
 
 /** WebGPU cannot be had here at all; the message says why. */
 export class NoWebGpuError extends Error {}
@@ -13,8 +8,8 @@ export class NoWebGpuError extends Error {}
 // is one for every adapter text that was asked for.
 const instances = new Map<string, GPU>();
 
-export const defaultProvider: GpuProvider = {
-  async open(adapterText) {
+export const defaultProvider = {
+  async open(adapterText?: string): Promise<GPU> {
     const own = globalThis.navigator?.gpu;
     if (own) return own;
     const { create, globals } = await loadDawn();
@@ -25,7 +20,7 @@ export const defaultProvider: GpuProvider = {
     instances.set(key, gpu);
     return gpu;
   },
-};
+} satisfies GpuProvider;
 
 async function loadDawn(): Promise<{ create(options: string[]): GPU; globals: object }> {
   // Only browsers know this, and to them a package of Node is nothing.

@@ -1,8 +1,10 @@
 /** A device with its compiled pipelines, and the rules by which its failures are noticed. */
 import { BackendError } from '../../errors.ts';
 import type { Kernel } from '../kernel.ts';
-import { type AdapterDescription, type FoundAdapter, findAdapter, findHardwareAdapter } from './adapters.ts';
-import { defaultProvider, type GpuProvider } from './provider.ts';
+import type { AdapterDescription } from './adapter-description.ts';
+import { type FoundAdapter, findAdapter, findHardwareAdapter } from './adapters.ts';
+import type { GpuProvider } from './gpu-provider.ts';
+import { defaultProvider } from './provider.ts';
 import { changedText, type ShaderChange } from './shader-change.ts';
 import { shaderText } from './shader-text.generated.ts';
 import { SubmitLedger } from './submit-ledger.ts';
