@@ -1,4 +1,4 @@
-/** A parity run in words for people, and as JUnit XML for what watches pipelines. */
+/** A parity run in words for people. */
 import type { AdapterResult, CaseResult } from './run.ts';
 import type { Difference } from './stages.ts';
 
@@ -11,6 +11,7 @@ export interface ParityRun {
 }
 
 const DIFFERENCES_SHOWN = 5;
+export const INCOMPLETE = 'the time was over before every batch was compared';
 
 const hasFailed = ({ differences, fault }: CaseResult) => differences.length > 0 || fault !== null;
 
@@ -26,7 +27,7 @@ export function describeParity({ adapters, seed, seconds, passed }: ParityRun, r
     for (const each of failing.slice(0, DIFFERENCES_SHOWN))
       lines.push(...describeCase(each).map((line) => `  ${line}`));
     if (failing.length > DIFFERENCES_SHOWN) lines.push(`  and ${failing.length - DIFFERENCES_SHOWN} batches more`);
-    if (!complete) lines.push('  the time was over before every batch was compared');
+    if (!complete) lines.push(`  ${INCOMPLETE}`);
     for (const { stage, what, noticedIn } of planted) {
       const noticed =
         noticedIn === null ? 'NOT NOTICED: this run cannot fail where it should' : `noticed in ${noticedIn}`;
@@ -43,7 +44,7 @@ export function describeParity({ adapters, seed, seconds, passed }: ParityRun, r
   return `${lines.join('\n')}\n`;
 }
 
-function describeCase({ name, differences, fault }: CaseResult): string[] {
+export function describeCase({ name, differences, fault }: CaseResult): string[] {
   if (fault !== null) return [`${name}: ${fault}`];
   return differences.map((difference) => `${name}: ${describeDifference(difference)}`);
 }
@@ -59,65 +60,4 @@ export function describeDifference(difference: Difference): string {
   const apart = ulps === null ? '' : `, ${ulps} ULP apart`;
   const number = `${expected} (${expectedHex}) on the CPU, ${found} (${foundHex}) on the adapter${apart}`;
   return `${stage}: ${what} at ${places.join(', ')}: ${number}; ${count} entries differ`;
-}
-
-/** The de facto schema: testsuites, testsuite, testcase, failure. */
-export function junitOf({ adapters, seconds }: ParityRun): string {
-  const suites = adapters.map((result) => {
-    const { name, cases, planted, complete } = result;
-    const tests = [
-      ...cases.map((each) => ({
-        name: each.name,
-        seconds: each.seconds,
-        failure: describeCase(each).join('\n'),
-        kind: 'difference',
-      })),
-      ...planted.map(({ stage, what, noticedIn }) => ({
-        name: `planted in ${stage}: ${what}`,
-        seconds: 0,
-        failure: noticedIn === null ? 'a planted fault was not noticed' : '',
-        kind: 'unnoticed',
-      })),
-      ...(complete
-        ? []
-        : [
-            {
-              name: 'time',
-              seconds: 0,
-              failure: 'the time was over before every batch was compared',
-              kind: 'incomplete',
-            },
-          ]),
-    ];
-    const failures = tests.filter(({ failure }) => failure !== '').length;
-    const time = tests.reduce((sum, test) => sum + test.seconds, 0);
-    const bodies = tests.map((test) => {
-      const head = `    <testcase classname="${escaped(`rollnorm parity.${name}`)}" name="${escaped(test.name)}" time="${test.seconds.toFixed(3)}"`;
-      if (test.failure === '') return `${head}/>`;
-      const message = escaped(test.failure.split('\n', 1)[0]);
-      return `${head}>\n      <failure message="${message}" type="${test.kind}">${escaped(test.failure)}</failure>\n    </testcase>`;
-    });
-    return {
-      tests: tests.length,
-      failures,
-      text: `  <testsuite name="${escaped(`rollnorm parity: ${name}`)}" tests="${tests.length}" failures="${failures}" errors="0" skipped="0" time="${time.toFixed(3)}">\n${bodies.join('\n')}\n  </testsuite>`,
-    };
-  });
-  const sum = (of: (suite: (typeof suites)[number]) => number) => suites.reduce((total, suite) => total + of(suite), 0);
-  const head = `<testsuites name="rollnorm parity" tests="${sum(({ tests }) => tests)}" failures="${sum(({ failures }) => failures)}" errors="0" time="${seconds.toFixed(3)}">`;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${suites.map(({ text }) => text).join('\n')}\n</testsuites>\n`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 has no such characters
-const NOT_IN_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-
-function escaped(text: string): string {
-  return text.replace(NOT_IN_XML, '\ufffd').replace(/[&<>"']/g, (character) => ENTITIES[character]);
 }

@@ -1,5 +1,6 @@
 /** The browser's WebGPU, whose software adapter says that it is hardware, so that `auto` takes it. */
-import { defaultProvider, type GpuProvider } from '../../src/kernels/webgpu/provider.ts';
+import type { GpuProvider } from '../../src/kernels/webgpu/gpu-provider.ts';
+import { defaultProvider } from '../../src/kernels/webgpu/provider.ts';
 
 export const pretendHardware: GpuProvider = {
   async open() {

@@ -1,13 +1,12 @@
 /** What a parity run compares, that it can fail, and what it leaves behind. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEngine, InputError } from '../../src/index.ts';
 import { FIXED_CASES } from '../../src/parity/generate.ts';
-import { junitOf } from '../../src/parity/render.ts';
 import { batchOfRows, readReproducer, writeReproducer } from '../../src/parity/reproducer.ts';
-import { generatedItems, noticeFault, runParity } from '../../src/parity/run.ts';
+import { generatedItems, noticeFault } from '../../src/parity/run.ts';
 import { differencesOf } from '../../src/parity/stages.ts';
 import { prepareBatch } from '../../src/prepare.ts';
 import { columnsOfBatch } from '../../src/samples/batch.ts';
@@ -116,29 +115,13 @@ describe('a difference', () => {
   });
 });
 
-test('JUnit XML says what failed, in characters that XML has', async () => {
-  const items = [...generatedItems(1, false)].slice(0, 2);
-  const result = await runParity(items, {
-    adapter: undefined,
-    timeoutMs: undefined,
-    deadline: Number.POSITIVE_INFINITY,
-  });
-  expect(result.passed).toBe(true);
-  const failing = { ...result, name: 'a <b> & "c"\u0001', cases: [{ ...result.cases[0], fault: 'one < two\nmore' }] };
-  const xml = junitOf({ version: '1', seed: 1, seconds: 1, adapters: [failing], passed: false });
-  expect(xml).toContain('name="rollnorm parity: a &lt;b&gt; &amp; &quot;c&quot;\ufffd" tests="5" failures="1"');
-  expect(xml).toMatch(/<failure message="[^"\n]*one &lt; two" type="difference">/);
-  expect(xml.match(/<testcase/g)).toHaveLength(5);
-});
-
 describe('the command', () => {
   const rows = join(tmpdir(), `rollnorm-parity-${process.pid}.jsonl`);
   beforeAll(() => writeFileSync(rows, '{"reward": 1, "group_index": 1}\n{"reward": 0, "group_index": 1}\n'));
   afterAll(() => rmSync(rows));
 
-  test('compares the rows of a file, and writes JSON and JUnit', async () => {
-    const junit = join(folder, 'junit.xml');
-    const { status, stdout } = await runCli(['parity', rows, '--json', '--junit', junit]);
+  test('compares the rows of a file, and writes JSON', async () => {
+    const { status, stdout } = await runCli(['parity', rows, '--json']);
     expect(status).toBe(0);
     const report = JSON.parse(stdout.toString());
     expect(report).toMatchObject({ passed: true, seed: null, reproducers: [] });
@@ -146,7 +129,6 @@ describe('the command', () => {
     expect(report.adapters[0].planted.map((planted: { noticedIn: string }) => planted.noticedIn)).toEqual(
       report.adapters[0].planted.map((planted: { stage: string }) => planted.stage),
     );
-    expect(readFileSync(junit, 'utf8')).toContain('<testsuites name="rollnorm parity"');
   });
 
   test('an adapter that is not there: exit 4; bad rows: 3; a budget that is no time: 2', async () => {
