@@ -32,8 +32,8 @@ const CHECK_MS = 300;
 const SAMPLE_SECONDS = 5;
 const STOPPED = 143;
 const DIGITS = 6;
-const KEPT_MESSAGES = 20;
-const DONE = /^rollnorm: (.+): (\d+) rows, /;
+/** What the process says when nothing is wrong: warnings that the recordings deserve, files that are done, and the end. */
+const EXPECTED = /^rollnorm: (?:warning: |\d+ of \d+ batches done|(.+): (\d+) rows, )/;
 
 const folder = mkdtempSync(join(memoryFolder(), 'rollnorm-directory-'));
 try {
@@ -95,8 +95,9 @@ async function runOver(inputs: string, firsts: Map<string, Buffer>): Promise<Run
       if (seconds > MINUTES * 60) child.kill();
       await Promise.race([ended, delay(CHECK_MS)]);
     }
-    const { status, messages } = await ended;
-    if (status !== 0 && status !== STOPPED) throw new Error(`the process ended with ${status}:\n${messages}`);
+    const { status, complaints } = await ended;
+    if ((status !== 0 && status !== STOPPED) || complaints.length > 0)
+      throw new Error(`the process ended with ${status} and said:\n${complaints.join('\n')}`);
     outputs.requireAll(rowsOf.keys());
     return { seconds, rowsOf, samples };
   } finally {
@@ -104,21 +105,22 @@ async function runOver(inputs: string, firsts: Map<string, Buffer>): Promise<Run
   }
 }
 
+interface End {
+  readonly status: number | NodeJS.Signals | null;
+  readonly complaints: readonly string[];
+}
+
 /** @param rowsOf gets the files that the process says it is done with */
-function followMessages(
-  child: ChildProcess,
-  rowsOf: Map<string, number>,
-): Promise<{ status: number | NodeJS.Signals | null; messages: string }> {
-  const last: string[] = [];
+function followMessages(child: ChildProcess, rowsOf: Map<string, number>): Promise<End> {
+  const complaints: string[] = [];
   createInterface({ input: child.stderr! }).on('line', (line) => {
-    const [, path, rows] = DONE.exec(line) ?? [];
-    if (path !== undefined) rowsOf.set(basename(path), Number(rows));
-    last.push(line);
-    if (last.length > KEPT_MESSAGES) last.shift();
+    const message = EXPECTED.exec(line);
+    if (message === null) complaints.push(line);
+    else if (message[1] !== undefined) rowsOf.set(basename(message[1]), Number(message[2]));
   });
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ status: code ?? signal, messages: last.join('\n') }));
+    child.on('close', (code, signal) => resolve({ status: code ?? signal, complaints }));
   });
 }
 

@@ -42,7 +42,7 @@ function drawPanel({ label, values }: Panel, top: number, minutes: number): stri
     lines.push(`<path d="M${LEFT} ${y(value)}H${right}" stroke="#ddd"/>`);
     lines.push(`<text x="${LEFT - 6}" y="${y(value)}" dy="4" text-anchor="end">${value}</text>`);
   }
-  const minuteStep = roundStep(minutes / 6);
+  const minuteStep = roundStep(minutes / 8);
   for (let minute = 0; minute <= minutes; minute += minuteStep)
     lines.push(
       `<text x="${x(minute / minutes)}" y="${top + PANEL_HEIGHT + 15}" text-anchor="middle">${Number(minute.toFixed(1))}</text>`,
