@@ -37,7 +37,7 @@ const INTRODUCTION = `# Dialects: each framework's own rule
 
 \`--like NAME\` sets baseline, scale, ddof, epsilon, singletons, siblings, grouping and who counts to what one framework's code
 computes, read at the commit named below; explicit flags beat it. Numbers that this code returned lie in
-[test/fixtures](../test/fixtures/README.md), and a test compares. What \`--like\` gives is the exact value of the framework's rule,
+\`test/fixtures/frameworks-vectors.json\`, and a test compares. What \`--like\` gives is the exact value of the framework's rule,
 rounded once: the noise of binary32 is not imitated, and a rule that ends in NaN gives 0. Exact numbers to test against lie in
 [conformance/](../conformance/README.md).
 
