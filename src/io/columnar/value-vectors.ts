@@ -2,11 +2,12 @@
 import { InputError } from '../../errors.ts';
 import { MOST_TOKENS, statusFromText } from '../../samples/batch.ts';
 import { packFlags, REMOVED, type Status } from '../../samples/columns.ts';
+import { RewardSum } from '../../samples/reward-sum.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import { RecordError } from '../jsonl/line-range.ts';
 import { type Layout, numberSources, type RewardSource, referenceOf } from '../layouts/layout.ts';
 import { numberFromText } from '../layouts/number-text.ts';
-import type { IntegerVector, MaskVector, NumberVector, Vector } from '../vectors.ts';
+import type { IntegerVector, MaskVector, Vector } from '../vectors.ts';
 import type { VectorOf } from './requests.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -26,32 +27,51 @@ export function rewardsOfSource(
   rowCount: number,
   firstRow: number,
 ): RewardColumn {
-  const columns =
-    source?.columns.map(({ column, weight }) => ({ name: column.text, weight, vector: vectorOf(column) })) ?? [];
-  const [plain] = columns.length === 1 && !source?.isSum ? columns : [];
-  const isPlain = plain?.vector?.kind === 'numbers' && plain.vector.present === null;
-  const rewards = isPlain
-    ? (plain.vector as NumberVector).values.slice(0, rowCount)
-    : new Float64Array(rowCount).fill(Number.NaN);
-  const isAbsent = columns.every(({ vector }) => vector === null);
-  if (source?.scored) throw new InputError(`${columns[0].name}: scores with weights are only read from JSON`);
-  let fromText = 0;
-  if (source?.isSum) {
-    for (const { name, vector } of columns)
-      if (!vector) throw new InputError(`there is no column ${name}, which is part of the reward`);
-  }
-  for (const { name, weight, vector } of columns) {
-    if (!vector || vector.kind === 'nulls') continue;
-    if (vector.kind === 'texts' && source?.fromText) fromText += rowCount;
-    if (!isPlain) addValues(rewards, name, weight, vector, source!, firstRow);
-  }
+  if (source?.isSum) return sumsOfSource(source, vectorOf, rowCount, firstRow);
+  const name = source?.columns[0].column.text ?? 'reward';
+  if (source?.scored) throw new InputError(`${name}: scores with weights are only read from JSON`);
+  const vector = vectorOf(source?.columns[0].column);
+  const isPlain = vector?.kind === 'numbers' && vector.present === null;
+  const rewards = isPlain ? vector.values.slice(0, rowCount) : new Float64Array(rowCount);
+  const fromText = vector?.kind === 'texts' && source?.fromText ? rowCount : 0;
   let missing: RewardColumn['missing'] = null;
   for (let row = 0; row < rowCount; row++) {
+    if (!isPlain)
+      rewards[row] = (vector && numberAt(name, vector, row, firstRow, source?.fromText ?? false)) ?? Number.NaN;
     if (Number.isFinite(rewards[row])) continue;
-    missing ??= { row, found: describeMissing(columns, row, rewards[row]) };
+    missing ??= { row, found: describeMissing(name, vector, row, rewards[row]) };
     rewards[row] = Number.NaN;
   }
-  return { rewards, missing, fromText, isAbsent };
+  return { rewards, missing, fromText, isAbsent: vector === null };
+}
+
+function sumsOfSource(source: RewardSource, vectorOf: VectorOf, rowCount: number, firstRow: number): RewardColumn {
+  const columns = source.columns.map(({ column, weight }) => {
+    const vector = vectorOf(column);
+    if (!vector) throw new InputError(`there is no column ${column.text}, which is part of the reward`);
+    return { name: column.text, weight, vector };
+  });
+  const rewards = new Float64Array(rowCount);
+  const sum = new RewardSum();
+  let missing: RewardColumn['missing'] = null;
+  for (let row = 0; row < rowCount; row++) {
+    sum.begin();
+    for (const { name, weight, vector } of columns)
+      sum.add(name, weight, numberAt(name, vector, row, firstRow, source.fromText));
+    rewards[row] = inRecord(firstRow + row + 1, () => sum.end());
+    if (Number.isNaN(rewards[row])) missing ??= { row, found: sum.found };
+  }
+  const texts = columns.filter(({ vector }) => vector.kind === 'texts').length;
+  return { rewards, missing, fromText: source.fromText ? texts * rowCount : 0, isAbsent: false };
+}
+
+/** Names the record where what is read of it is refused. */
+function inRecord<T>(record: number, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new RecordError(record, (error as Error).message, { cause: error });
+  }
 }
 
 /** What stands in the place of a reward that is the sum of its parts. */
@@ -94,31 +114,9 @@ export function numbersOfLayout(layout: Layout, vectorOf: VectorOf, rowCount: nu
   return { numbers, met, sums, missing };
 }
 
-function addValues(
-  rewards: Float64Array,
-  name: string,
-  weight: number,
-  vector: Vector,
-  source: RewardSource,
-  firstRow: number,
-): void {
-  for (let row = 0; row < rewards.length; row++) {
-    const value = numberAt(name, vector, row, firstRow, source.fromText);
-    if (value === null || (source.isSum && Number.isNaN(value))) continue;
-    if (source.isSum) rewards[row] = (Number.isNaN(rewards[row]) ? 0 : rewards[row]) + weight * value;
-    else rewards[row] = value;
-  }
-}
-
-function describeMissing(
-  columns: readonly { name: string; vector: Vector | null }[],
-  row: number,
-  value: number,
-): string {
-  const [first] = columns;
-  if (!first?.vector) return `no ${first?.name ?? 'reward'}`;
-  if (columns.length > 1) return 'none of the reward columns has a number';
-  const isNull = first.vector.kind === 'nulls' || (first.vector.present && first.vector.present[row] === 0);
+function describeMissing(name: string, vector: Vector | null, row: number, value: number): string {
+  if (!vector) return `no ${name}`;
+  const isNull = vector.kind === 'nulls' || (vector.present && vector.present[row] === 0);
   return isNull ? 'null' : String(value);
 }
 
@@ -131,11 +129,7 @@ function numberAt(name: string, vector: Vector, row: number, firstRow: number, f
     const text = textAt(vector, row);
     if (!fromText)
       throw new RecordError(place, `${name} must be a number or a boolean, found ${JSON.stringify(text.slice(0, 40))}`);
-    try {
-      return numberFromText(name, text);
-    } catch (error) {
-      throw new RecordError(place, (error as Error).message);
-    }
+    return inRecord(place, () => numberFromText(name, text));
   }
   throw new RecordError(place, `${name} must be a number or a boolean, found a list`);
 }

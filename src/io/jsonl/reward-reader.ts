@@ -1,6 +1,7 @@
 /** Reads the reward of a row: a number, a boolean, one key of an object, or a weighted sum. */
 import { InputError } from '../../errors.ts';
 import { listKeys } from '../../samples/assembler.ts';
+import { RewardSum } from '../../samples/reward-sum.ts';
 import type { RewardSource } from '../layouts/layout.ts';
 import { numberFromText } from '../layouts/number-text.ts';
 import type { RecordCells } from './cells.ts';
@@ -38,7 +39,7 @@ export class RewardReader {
   found = '';
   /** Rows in which each column is there. */
   readonly met: number[];
-  #isInfinite = false;
+  readonly #sum = new RewardSum();
 
   constructor(source: RewardSource, cells: RecordCells) {
     this.#source = source;
@@ -50,7 +51,7 @@ export class RewardReader {
 
   /** Binary64; NaN where it is missing (absent, null, not finite). @throws InputError on text, lists and the like */
   read(cells: RecordCells, bytes: Uint8Array): number {
-    if (this.#source.isSum) return this.#sum(cells, bytes);
+    if (this.#source.isSum) return this.#summed(cells, bytes);
     const cell = this.#cells[0];
     const kind = cells.kind[cell] as Kind;
     if (kind === Kind.absent) this.absent++;
@@ -66,11 +67,12 @@ export class RewardReader {
         `reward must be an object with the key ${JSON.stringify(key)}, found ${excerpt(bytes, start, end)}`,
       );
     }
-    return this.#value(this.#source.columns[0].column.text, kind, bytes, start, end);
+    return finite(this.#value(this.#source.columns[0].column.text, kind, bytes, start, end));
   }
 
-  #sum(cells: RecordCells, bytes: Uint8Array): number {
-    let sum = Number.NaN;
+  #summed(cells: RecordCells, bytes: Uint8Array): number {
+    const sum = this.#sum;
+    sum.begin();
     let absent = 0;
     for (let i = 0; i < this.#cells.length; i++) {
       const cell = this.#cells[i];
@@ -78,14 +80,11 @@ export class RewardReader {
       const kind = cells.kind[cell] as Kind;
       if (kind === Kind.absent) absent++;
       else this.met[i]++;
-      this.#isInfinite = false;
-      const value = this.#value(column.text, kind, bytes, cells.start[cell], cells.end[cell]);
-      if (this.#isInfinite) return Number.NaN;
-      if (!Number.isNaN(value)) sum = (Number.isNaN(sum) ? 0 : sum) + weight * value;
+      sum.add(column.text, weight, this.#value(column.text, kind, bytes, cells.start[cell], cells.end[cell]));
     }
     if (absent === this.#cells.length) this.absent++;
-    if (Number.isNaN(sum)) this.found = 'none of the reward columns has a number';
-    return this.#finite(sum);
+    this.found = sum.found;
+    return sum.end();
   }
 
   #scored(kind: Kind, bytes: Uint8Array, start: number, end: number): number {
@@ -94,30 +93,32 @@ export class RewardReader {
     if (kind !== Kind.object)
       throw new InputError(`${name} must be an object of scores with weights, found ${excerpt(bytes, start, end)}`);
     this.#members.scan(bytes, start, end);
-    let sum = 0;
+    const sum = this.#sum;
+    sum.begin();
     for (let i = 0; i < this.#members.count; i++) {
       const from = this.#members.start[i];
       const to = this.#members.end[i];
       // What was not scored counts nothing.
       if (kindOfValue(bytes, from, to) === Kind.null) continue;
       scanObject(bytes, from, to, SCORE, this.#score);
-      const part = (field: number) =>
-        this.#value(
+      const part = (field: number) => {
+        const { kind, start, end } = this.#score;
+        const value = this.#value(
           `${name}: ${SCORE.names[field]}`,
-          this.#score.kind[field] as Kind,
+          kind[field] as Kind,
           bytes,
-          this.#score.start[field],
-          this.#score.end[field],
+          start[field],
+          end[field],
         );
-      sum += part(0) * (this.#score.kind[1] === Kind.absent ? 1 : part(1));
+        // Here a part that is no number is missed: members without a score are null.
+        if (!Number.isFinite(value)) sum.lack(this.found);
+        return value;
+      };
+      const score = part(0);
+      sum.add(name, this.#score.kind[1] === Kind.absent ? 1 : part(1), score);
     }
-    return this.#finite(sum);
-  }
-
-  #finite(sum: number): number {
-    if (Number.isFinite(sum)) return sum;
-    if (!Number.isNaN(sum)) this.found = String(sum);
-    return Number.NaN;
+    this.found = sum.found;
+    return sum.end(0);
   }
 
   #fromObject(bytes: Uint8Array, start: number, end: number): number {
@@ -135,20 +136,20 @@ export class RewardReader {
     else if (this.keyed === 0 && this.objects <= ROWS_SEARCHED_FOR_KEYS) this.#collectKeys(bytes, start, end);
     const name = `reward[${JSON.stringify(key)}]`;
     try {
-      return this.#value(name, kind, bytes, this.#spans.start[0], this.#spans.end[0]);
+      return finite(this.#value(name, kind, bytes, this.#spans.start[0], this.#spans.end[0]));
     } catch (error) {
       if (error instanceof ScanError) throw new InputError(`${name}: ${error.message}`);
       throw error;
     }
   }
 
+  /** NaN where there is no number; an infinity as it stands. */
   #value(name: string, kind: Kind, bytes: Uint8Array, start: number, end: number): number {
     if (kind === Kind.number) {
       const value = parseNumber(bytes, start, end);
-      if (Number.isFinite(value)) return value;
-      this.#isInfinite = !Number.isNaN(value);
-      this.found = name === 'reward' ? excerpt(bytes, start, end) : `${name} ${excerpt(bytes, start, end)}`;
-      return Number.NaN;
+      if (!Number.isFinite(value))
+        this.found = name === 'reward' ? excerpt(bytes, start, end) : `${name} ${excerpt(bytes, start, end)}`;
+      return value;
     }
     if (kind === Kind.true) return 1;
     if (kind === Kind.false) return 0;
@@ -163,10 +164,8 @@ export class RewardReader {
   #text(name: string, bytes: Uint8Array, start: number, end: number): number {
     const value = numberFromText(name, decodeString(bytes, start, end));
     this.fromText++;
-    if (Number.isFinite(value)) return value;
-    this.#isInfinite = !Number.isNaN(value);
-    this.found = `${name} ${excerpt(bytes, start, end)}`;
-    return Number.NaN;
+    if (!Number.isFinite(value)) this.found = `${name} ${excerpt(bytes, start, end)}`;
+    return value;
   }
 
   /** For a message. JSON.parse does not know the bare NaN and Infinity, which stand outside of strings. */
@@ -179,4 +178,8 @@ export class RewardReader {
       // The row will be refused for what is wrong with it; until then its keys are not known.
     }
   }
+}
+
+function finite(value: number): number {
+  return Number.isFinite(value) ? value : Number.NaN;
 }

@@ -21,7 +21,7 @@ export interface IdSource {
 
 export interface RewardSource {
   readonly columns: readonly { readonly column: Reference; readonly weight: number }[];
-  /** The reward is the sum of weight x column, in which what is null or NaN is left out. */
+  /** The reward is the sum of weight x column (RewardSum). */
   readonly isSum: boolean;
   /** The column is an object of {score, weight} members, whose weighted sum is the reward. */
   readonly scored: boolean;

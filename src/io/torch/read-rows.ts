@@ -5,6 +5,7 @@ import { MOST_TOKENS, statusFromText } from '../../samples/batch.ts';
 import type { Status } from '../../samples/columns.ts';
 import { type Id, type IdCoder, NO_ID } from '../../samples/ids.ts';
 import { NOT_RECORDED, recordedValue } from '../../samples/recorded.ts';
+import { RewardSum } from '../../samples/reward-sum.ts';
 import { ChunkBuilder, type ChunkFacts, emptyRow, type KindSeen, type RowChunk } from '../../samples/row-chunk.ts';
 import { NO_COUNT, saysTokens, trainableTokens } from '../../samples/tokens.ts';
 import { RecordError } from '../jsonl/line-range.ts';
@@ -82,6 +83,7 @@ class SampleReader {
   #tokensKnown = false;
   #missing: ChunkFacts['missingReward'] = null;
   #found = '';
+  readonly #sum = new RewardSum();
   #absent = 0;
   #objects = 0;
   #keyed = 0;
@@ -227,14 +229,13 @@ class SampleReader {
     }
     if (source.scored) throw new InputError('scores with weights are only read from JSON');
     if (!source.isSum) return this.#oneReward(source.columns[0].column);
-    let sum = Number.NaN;
+    this.#sum.begin();
     for (const [i, { column, weight }] of source.columns.entries()) {
       if (this.#value(column).kind !== 'absent') this.#counts[i]++;
-      const value = this.#number(column);
-      if (value !== null && !Number.isNaN(value)) sum = (Number.isNaN(sum) ? 0 : sum) + weight * value;
+      this.#sum.add(column.text, weight, this.#rewardNumber(column));
     }
-    this.#found = 'none of the reward columns has a number';
-    return Number.isFinite(sum) ? sum : Number.NaN;
+    this.#found = this.#sum.found;
+    return this.#sum.end();
   }
 
   #readNumbers(to: number[]): void {
@@ -265,11 +266,16 @@ class SampleReader {
         `${column.text} is an object, so --reward-key must name one of its keys: ${listKeys(value.keys)}`,
       );
     }
-    if (value.kind === 'text' && fromText) {
-      this.#fromText++;
-      return this.#finite(numberFromText(column.text, value.value));
-    }
+    if (value.kind === 'text' && fromText) return this.#finite(this.#rewardNumber(column) ?? Number.NaN);
     return this.#finite(this.#number(column) ?? Number.NaN, value);
+  }
+
+  /** Where the layout says so, text that spells a number is one. */
+  #rewardNumber(column: Reference): number | null {
+    const value = this.#value(column);
+    if (value.kind !== 'text' || !this.#layout.reward!.fromText) return this.#number(column);
+    this.#fromText++;
+    return numberFromText(column.text, value.value);
   }
 
   /** The value asked for is the member of the key; the object itself says what keys there are. */

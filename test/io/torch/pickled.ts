@@ -8,12 +8,12 @@ export function samplesFile(samples: readonly Plain[], metadata: Plain = null): 
   return torchFile('\x80\x02', pickled({ samples, metadata }), '.');
 }
 
-/** Whole numbers are pickled as integers. */
+/** Whole numbers are pickled as integers, those past 2^53 aside. */
 export function pickled(value: Plain): Buffer {
   if (value === null) return pickleOf('N');
   if (typeof value === 'boolean') return pickleOf(value ? '\x88' : '\x89');
   if (typeof value === 'string') return pickleOf(text(value));
-  if (typeof value === 'number') return Number.isInteger(value) ? pickleOf('J', uint32(value >>> 0)) : float(value);
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? pickleOf('J', uint32(value >>> 0)) : float(value);
   if (Array.isArray(value)) return pickleOf(']', '(', ...value.map(pickled), 'e');
   const pairs = Object.entries(value as Record<string, Plain>).flatMap(([name, inner]) => [text(name), pickled(inner)]);
   return pickleOf('}', '(', ...pairs, 'u');
