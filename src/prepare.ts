@@ -1,12 +1,13 @@
 /** A batch made ready to be computed: checked, grouped, its siblings looked at. */
 
+import { adjustRewards, requireInputs } from './estimators/rewards.ts';
 import { isPassThrough } from './estimators/rule.ts';
 import { requireSharedRewards, type SiblingSurvey, surveySiblings } from './estimators/siblings.ts';
 import { checkOptions, type NormalizeOptions, type Settings } from './options.ts';
 import type { GroupingOptions } from './plan/groups.ts';
 import { type Plan, planBatch } from './plan/plan.ts';
 import type { SampleColumns } from './samples/columns.ts';
-import { adjustRewards, requireInputs, requireRewards } from './samples/rewards.ts';
+import { requireRewards } from './samples/rewards.ts';
 
 export interface PreparedBatch {
   readonly columns: SampleColumns;
@@ -49,7 +50,9 @@ export function adjustBatch(
     for (const rewards of own) requireSharedRewards(plan, { ...adjusted, rewards });
   }
   // A row's own reward is what it is before it is bounded.
-  const { rewards: rawRewards } = adjustRewards(columns, { ...settings.estimator, clipReward: null });
+  const { rewards: rawRewards } = settings.estimator.clipReward
+    ? adjustRewards(columns, { ...settings.estimator, clipReward: null })
+    : adjusted;
   return { columns: adjusted, rawRewards, survey: surveySiblings(plan, adjusted) };
 }
 
