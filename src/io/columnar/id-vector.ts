@@ -59,8 +59,7 @@ function codesOfVector(name: string, vector: Vector | null, coder: IdCoder, fact
     for (let row = 0; row < rowCount; row++) {
       if (present && present[row] === 0) continue;
       const entry = entries[row];
-      if (!areChecked && !isUtf8(bytes.subarray(offsets[entry], offsets[entry + 1])))
-        throw new RecordError(facts.firstRow + row + 1, `${name} has bytes that are not UTF-8`);
+      if (!areChecked) requireUtf8(name, bytes.subarray(offsets[entry], offsets[entry + 1]), row, facts);
       if (known[entry] === NO_ID) known[entry] = coder.codeOfBytes(bytes, offsets[entry], offsets[entry + 1]);
       codes[row] = known[entry];
     }
@@ -123,11 +122,18 @@ function partAt(field: string, part: IdPart, vector: Vector | null, row: number,
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** Decoding would make different bytes the same text. */
+function requireUtf8(name: string, bytes: Uint8Array, row: number, { firstRow }: IdFacts): void {
+  if (!isUtf8(bytes)) throw new RecordError(firstRow + row + 1, `${name} has bytes that are not UTF-8`);
+}
+
 function idAt(name: string, vector: Vector, row: number, facts: IdFacts): Id | null {
   if (vector.kind === 'nulls' || (vector.present && vector.present[row] === 0)) return null;
   if (vector.kind === 'texts') {
     const entry = vector.codes[row];
-    return decoder.decode(vector.bytes.subarray(vector.offsets[entry], vector.offsets[entry + 1]));
+    const bytes = vector.bytes.subarray(vector.offsets[entry], vector.offsets[entry + 1]);
+    requireUtf8(name, bytes, row, facts);
+    return decoder.decode(bytes);
   }
   if (vector.kind === 'integers') return vector.values[row];
   if (vector.kind === 'numbers') {

@@ -104,3 +104,23 @@ describe('types that only nesting has', () => {
     );
   });
 });
+
+describe('bytes that are not UTF-8', () => {
+  const texts = (name: string, values: number[][]): FlatColumn => {
+    const offsets = Uint32Array.from([0, ...values.map((_, i) => values.slice(0, i + 1).flat().length)]);
+    const bytes = Uint8Array.from(values.flat());
+    const codes = Uint32Array.from(values.keys());
+    return { name, kind: 'text', nullable: true, values: { kind: 'text', codes, bytes, offsets, present: null } };
+  };
+  const columns = [texts('x', [[0x70, 0x5f], [0xff], [0xfe]]), texts('y', [[0x70], [0x70], [0x70]])];
+
+  test.each(['group_index=x', 'group_index=x+y', 'group_index=y+x', 'rollout_id=x+y', 'group_index=x<_1', 'index=x|y'])(
+    'are no id: %s',
+    async (map) => {
+      for (const path of both([...columns, doubles('reward', [1, 0, 1])], 3))
+        await expect(readFiles([path], { map: [map] })).rejects.toThrow(
+          /row 2: \w+ \(x\) has bytes that are not UTF-8/,
+        );
+    },
+  );
+});
