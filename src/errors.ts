@@ -34,3 +34,9 @@ export class BackendError extends RollnormError {
 export class FileError extends RollnormError {
   readonly exitStatus = 74;
 }
+
+/** A value of whatever type, as messages spell it. */
+export function spelled(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  return Array.isArray(value) ? `[${value.map(spelled).join(', ')}]` : String(value);
+}

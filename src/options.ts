@@ -1,6 +1,6 @@
 /** What an engine and a call can be asked for, and what is refused before any row is looked at. */
 import type { CrossoverOptions } from './crossover.ts';
-import { UsageError } from './errors.ts';
+import { spelled, UsageError } from './errors.ts';
 import { type DialectName, dialectEstimator, dialectNamed } from './estimators/dialects.ts';
 import { ESTIMATORS, type Estimator, type EstimatorOptions, resolveEstimator } from './estimators/estimators.ts';
 import { type Policies, type PolicyOptions, resolvePolicies } from './estimators/policies.ts';
@@ -100,6 +100,13 @@ export function checkEngineOptions(options: EngineOptions): void {
   const adapter: unknown = options.adapter;
   if (adapter !== undefined && typeof adapter !== 'string')
     throw new UsageError(`adapter must be text, a part of its name, got ${typeof adapter}`);
+  for (const name of ['timeoutMs', 'gpuMinRows'] as const) {
+    const value: unknown = options[name];
+    if (value !== undefined && typeof value !== 'number')
+      throw new UsageError(`${name} must be a number, got ${spelled(value)}`);
+  }
+  if (options.provider !== undefined && typeof options.provider?.open !== 'function')
+    throw new UsageError('provider must be an object with a method open');
 }
 
 /** What callers without types get wrong silently: a text where a switch is meant, a list that is none. */
@@ -108,13 +115,15 @@ function requireKinds(options: NormalizeOptions): void {
   for (const name of SWITCHES) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'boolean')
-      throw new UsageError(`${name} must be a boolean, got ${JSON.stringify(value)}`);
+      throw new UsageError(`${name} must be a boolean, got ${spelled(value)}`);
   }
   for (const name of ['promptGroupSizes', 'exclude', 'rewardWeights'] as const) {
     if (options[name] !== undefined && !Array.isArray(options[name])) throw new UsageError(`${name} must be an array`);
   }
   const output: unknown = options.output;
   if (output !== undefined && !(output instanceof Float32Array)) throw new UsageError('output must be a Float32Array');
+  if (options.signal !== undefined && typeof options.signal?.throwIfAborted !== 'function')
+    throw new UsageError('signal must be an AbortSignal');
 }
 
 const SWITCHES = ['disableRewardsNormalization', 'disableGrpoStdNormalization', 'strict', 'requireIdentity'] as const;

@@ -1,5 +1,5 @@
 /** The table of estimators: what an advantage is made of. A new estimator is a row here and, at most, one kernel. */
-import { UsageError } from '../errors.ts';
+import { spelled, UsageError } from '../errors.ts';
 import { type Baseline, type BatchStep, isPassThrough, type Rule, type Scale, zeroesFlatGroups } from './rule.ts';
 
 export const DEFAULT_EPSILON = 1e-6;
@@ -129,15 +129,16 @@ function requireNumbers({ ddof, epsilon, minStd, clip, clipReward, ...options }:
   }
   for (const [name, range] of Object.entries({ clip, clipReward })) {
     if (range === undefined) continue;
-    if (!Array.isArray(range) || range.length !== 2 || !(range[0] <= range[1]))
-      throw new UsageError(`${name} must be two numbers, the lower one first, got ${JSON.stringify(range)}`);
+    const isRange = Array.isArray(range) && range.length === 2 && range.every((bound) => typeof bound === 'number');
+    if (!isRange || !(range[0] <= range[1]))
+      throw new UsageError(`${name} must be two numbers, the lower one first, got ${spelled(range)}`);
   }
   const { baseline, scale, weight, rewardWeights } = options;
   if (baseline !== undefined) requireKnown('baseline', baseline, BASELINE_CHOICES);
   if (scale !== undefined) requireKnown('scale', scale, SCALE_CHOICES);
   if (weight !== undefined) requireKnown('weight', weight, ['tokens']);
-  const bad = rewardWeights?.find((value) => !Number.isFinite(value));
-  if (bad !== undefined) throw new UsageError(`a reward weight must be a finite number, got ${bad}`);
+  for (const value of rewardWeights ?? [])
+    if (!Number.isFinite(value)) throw new UsageError(`a reward weight must be a finite number, got ${value}`);
 }
 
 /** @throws UsageError on options that have no meaning where nothing is grouped */

@@ -75,8 +75,8 @@ export function groupRows(
 
 function requireCounts({ promptGroupSizes = [], nSamplesPerPrompt = 0, rolloutBatchSize = 0 }: GroupingOptions): void {
   const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
-  const size = promptGroupSizes.find((candidate) => !isCount(candidate));
-  if (size !== undefined) throw new UsageError(`a prompt group size must be a whole number >= 0, got ${size}`);
+  for (const size of promptGroupSizes)
+    if (!isCount(size)) throw new UsageError(`a prompt group size must be a whole number >= 0, got ${size}`);
   for (const [name, value] of Object.entries({ nSamplesPerPrompt, rolloutBatchSize })) {
     if (!isCount(value)) throw new UsageError(`${name} must be a whole number >= 0, got ${value}`);
   }

@@ -1,5 +1,5 @@
 /** A batch as a caller of the library gives it, and its way into columns. */
-import { InputError } from '../errors.ts';
+import { InputError, spelled } from '../errors.ts';
 import {
   COUNT_THE_MASK,
   isRemoved,
@@ -201,7 +201,7 @@ function flagsOf(batch: Batch, rowCount: number): { flags: Uint8Array | null; un
   for (let row = 0; row < rowCount; row++) {
     const removed = batch.removeSample?.[row] ?? false;
     if (removed !== true && removed !== false && removed !== 0 && removed !== 1) {
-      throw new InputError(`${place(row)}: removeSample must be a boolean, got ${JSON.stringify(removed)}`);
+      throw new InputError(`${place(row)}: removeSample must be a boolean, got ${spelled(removed)}`);
     }
     const text = batch.status?.[row] ?? 'completed';
     if (typeof text !== 'string') throw new InputError(`${place(row)}: status must be text, got ${typeof text}`);
