@@ -10,7 +10,7 @@ import {
   type Status,
 } from './columns.ts';
 import { type Id, IdCoder, NO_ID } from './ids.ts';
-import { packLossMasks, requirePackedMasks } from './loss-masks.ts';
+import { isColumn, packLossMasks, requireMaskLength, requirePackedMasks } from './loss-masks.ts';
 import { shareMissing, weightedSum } from './rewards.ts';
 import { NO_COUNT, saysTokens, trainableTokens as tokensOfRow } from './tokens.ts';
 
@@ -84,7 +84,7 @@ function requireShape({ rewards, ...batch }: Batch): number {
   if (rewards && batch.reward) throw new InputError('a batch has reward or rewards, not both');
   const named = Object.entries(rewards ?? {}).map(([name, column]) => [`rewards.${name}`, column] as const);
   const [first] = rewards ? named : ([['reward', batch.reward]] as const);
-  if (!first || !isArray(first[1]))
+  if (!first || !isColumn(first[1]))
     throw new InputError(`${first?.[0] ?? 'rewards'} must be an array or a typed array`);
   const rowCount = first[1]!.length;
   for (const [field, column] of [...Object.entries(batch), ...named]) {
@@ -93,15 +93,11 @@ function requireShape({ rewards, ...batch }: Batch): number {
     if (column === undefined || column === null) continue;
     const isPacked = field === 'lossMask' && 'wordOffsets' in column;
     if (isPacked) requirePackedMasks(column);
-    else if (!isArray(column)) throw new InputError(`${field} must be an array or a typed array`);
+    else if (!isColumn(column)) throw new InputError(`${field} must be an array or a typed array`);
     const length = isPacked ? column.wordOffsets.length - 1 : (column as ArrayLike<unknown>).length;
     if (length !== rowCount) throw new InputError(`${field} has ${length} entries but ${first[0]} has ${rowCount}`);
   }
   return rowCount;
-}
-
-function isArray(column: unknown): boolean {
-  return Array.isArray(column) || (ArrayBuffer.isView(column) && !(column instanceof DataView));
 }
 
 function severalRewards(
@@ -237,6 +233,7 @@ function tokensOf(
     if (mask && length !== NO_COUNT && mask.length !== length) {
       throw new InputError(`${place(row)}: lossMask has ${mask.length} entries but responseLength is ${length}`);
     }
+    if (lossMasks && !lists && length !== NO_COUNT) requireMaskLength(lossMasks, row, length);
     const masked = (lists ? mask : hasWords(lossMasks, row)) ? COUNT_THE_MASK : NO_COUNT;
     isKnown ||= saysTokens(stated, masked, length);
     fixedTokens[row] = tokensOfRow(isRemoved(flags, row), stated, masked, length);

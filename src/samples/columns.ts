@@ -13,11 +13,14 @@ const STATUS_SHIFT = 2;
 export const STATUSES = ['completed', 'truncated', 'aborted', 'failed', 'other'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** Loss masks as bits, least significant first; every row starts at a word of its own and its unused bits are 0. */
+/**
+ * Loss masks as bits, least significant first; every row starts at a word of its own. Unused bits must be 0: where the batch
+ * has responseLength that is checked, and where not, they would count as trained.
+ */
 export interface PackedLossMasks {
   /** u32 words of all rows, in row order. */
   readonly words: Uint32Array;
-  /** Row r owns words [wordOffsets[r], wordOffsets[r + 1]); length rowCount + 1. */
+  /** Row r owns words [wordOffsets[r], wordOffsets[r + 1]), none where it has no mask; length rowCount + 1. */
   readonly wordOffsets: Uint32Array;
 }
 

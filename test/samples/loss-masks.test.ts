@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Batch, createEngine, InputError, packLossMasks } from '../../src/index.ts';
+import { type Batch, createEngine, InputError, type PackedLossMasks, packLossMasks } from '../../src/index.ts';
+import { columnsOfBatch } from '../../src/samples/batch.ts';
 
 type Mask = ArrayLike<number | boolean> | null | undefined;
 
@@ -77,6 +78,68 @@ describe('packLossMasks', () => {
     expect(() => packLossMasks([[entry as unknown as number]])).toThrow(InputError);
   });
 });
+
+describe('packed masks beside a length', () => {
+  const ones = (count: number) => Array<number>(count).fill(1);
+  const packedOf = (words: number[], wordOffsets: number[]) => ({
+    words: Uint32Array.from(words),
+    wordOffsets: Uint32Array.from(wordOffsets),
+  });
+  const check = (lossMask: PackedLossMasks, responseLength: (number | null)[]) => () =>
+    columnsOfBatch({ reward: responseLength.map(() => 0), lossMask, responseLength });
+
+  test.each<[string, PackedLossMasks, (number | null)[], string]>([
+    [
+      'more words than it needs',
+      packedOf([15, 15, 0], [0, 1, 3]),
+      [4, 4],
+      'row 2: packed lossMask has 2 words of 32 entries but responseLength is 4, which needs 1',
+    ],
+    [
+      'fewer words',
+      packLossMasks([ones(32)]),
+      [33],
+      'row 1: packed lossMask has 1 words of 32 entries but responseLength is 33, which needs 2',
+    ],
+    [
+      'words of nothing',
+      packLossMasks([[0]]),
+      [0],
+      'row 1: packed lossMask has 1 words of 32 entries but responseLength is 0, which needs 0',
+    ],
+    [
+      'a one past the end',
+      packLossMasks([ones(4), ones(4)]),
+      [4, 3],
+      'row 2: packed lossMask has a one past the 3 entries of responseLength',
+    ],
+    [
+      'a one past the end of the last word',
+      packLossMasks([ones(64)]),
+      [63],
+      'row 1: packed lossMask has a one past the 63 entries of responseLength',
+    ],
+  ])('%s: refused', (_, lossMask, lengths, message) => {
+    expect(check(lossMask, lengths)).toThrow(new InputError(message));
+  });
+
+  test.each<[string, PackedLossMasks, (number | null)[]]>([
+    ['whole words', packLossMasks([ones(32), ones(64)]), [32, 64]],
+    ['a part of a word', packLossMasks([ones(33), [0, 1]]), [33, 2]],
+    ['zeros to the end', packLossMasks([[1, 0, 0]]), [30]],
+    ['rows without a mask or without a length', packLossMasks([null, ones(70)]), [9, null]],
+  ])('%s: taken', (_, lossMask, lengths) => {
+    expect(check(lossMask, lengths)).not.toThrow();
+  });
+});
+
+test.each([[[1, 1]], [['11']], [[true, false]], [[{ length: 1, 0: 1 }]], [[new DataView(new ArrayBuffer(1))]]])(
+  'masks that are no lists are bad input: %o',
+  (masks) => {
+    const untyped = masks as unknown as Mask[];
+    expect(() => packLossMasks(untyped)).toThrow(/^row 1: lossMask must be an array or a typed array, got/);
+  },
+);
 
 describe('the count of a mask', () => {
   const mask = fc.array(fc.constantFrom(0, 1), { maxLength: 150 });
