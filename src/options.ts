@@ -7,7 +7,7 @@ import { type Policies, type PolicyOptions, resolvePolicies } from './estimators
 import { isPassThrough } from './estimators/rule.ts';
 import type { CpuLimits } from './kernels/cpu-executor.ts';
 import type { GpuProvider } from './kernels/webgpu/gpu-provider.ts';
-import type { GpuLimits } from './kernels/webgpu/limits.ts';
+import { type GpuLimits, requireCount } from './kernels/webgpu/limits.ts';
 import type { ShaderChange } from './kernels/webgpu/shader-change.ts';
 import type { GroupingOptions } from './plan/groups.ts';
 
@@ -87,6 +87,18 @@ const ENGINE_OPTIONS: readonly string[] = [
   ...['backend', 'adapter', 'timeoutMs', 'gpuLimits', 'cpuLimits', 'provider', 'gpuMinRows', 'shaderChanges'],
 ];
 
+type Names<Options> = { readonly [Name in keyof Required<Options>]: true };
+const GPU_LIMITS: Names<NonNullable<EngineOptions['gpuLimits']>> = {
+  bindingBytes: true,
+  memoryBytes: true,
+  pieceLength: true,
+  workgroupsPerDispatch: true,
+  elementsPerDispatch: true,
+  elementsInFlight: true,
+  workgroupSize: true,
+};
+const CPU_LIMITS: Names<CpuLimits> = { pieceLength: true, tileRollouts: true, tileRows: true };
+
 /** @throws UsageError on options that are no object, or that no one reads: a misspelt one would change nothing, unseen */
 function requireNames(what: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) throw new UsageError(`${what} must be an object`);
@@ -100,6 +112,14 @@ export function checkEngineOptions(options: EngineOptions): void {
   const adapter: unknown = options.adapter;
   if (adapter !== undefined && typeof adapter !== 'string')
     throw new UsageError(`adapter must be text, a part of its name, got ${typeof adapter}`);
+  const { gpuLimits = {}, cpuLimits = {} } = options;
+  for (const [what, limits, names] of [
+    ['gpuLimits', gpuLimits, GPU_LIMITS],
+    ['cpuLimits', cpuLimits, CPU_LIMITS],
+  ] as const) {
+    requireNames(what, limits, Object.keys(names));
+    for (const [name, value] of Object.entries(limits)) requireCount(`${what}.${name}`, value);
+  }
   for (const name of ['timeoutMs', 'gpuMinRows'] as const) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== 'number')

@@ -82,16 +82,20 @@ const COLUMNS = [
  */
 function requireShape({ rewards, ...batch }: Batch): number {
   if (rewards && batch.reward) throw new InputError('a batch has reward or rewards, not both');
+  if (rewards && (typeof rewards !== 'object' || isColumn(rewards)))
+    throw new InputError('rewards must be an object of columns by their names');
+  const stranger = Object.keys(batch).find((field) => !COLUMNS.includes(field));
+  if (stranger !== undefined) throw new InputError(`unknown column ${stranger}; known: ${COLUMNS.join(', ')}`);
   const named = Object.entries(rewards ?? {}).map(([name, column]) => [`rewards.${name}`, column] as const);
   const [first] = rewards ? named : ([['reward', batch.reward]] as const);
   if (!first || !isColumn(first[1]))
     throw new InputError(`${first?.[0] ?? 'rewards'} must be an array or a typed array`);
   const rowCount = first[1]!.length;
+  for (const [field, column] of named)
+    if (!isColumn(column)) throw new InputError(`${field} must be an array or a typed array`);
   for (const [field, column] of [...Object.entries(batch), ...named]) {
-    if (!COLUMNS.includes(field) && !field.startsWith('rewards.'))
-      throw new InputError(`unknown column ${field}; known: ${COLUMNS.join(', ')}`);
     if (column === undefined || column === null) continue;
-    const isPacked = field === 'lossMask' && 'wordOffsets' in column;
+    const isPacked = field === 'lossMask' && typeof column === 'object' && 'wordOffsets' in column;
     if (isPacked) requirePackedMasks(column);
     else if (!isColumn(column)) throw new InputError(`${field} must be an array or a typed array`);
     const length = isPacked ? column.wordOffsets.length - 1 : (column as ArrayLike<unknown>).length;

@@ -60,6 +60,18 @@ describe('an engine refuses', () => {
     [{ gpuMinRows: null }, /gpuMinRows must be a number/],
     [{ provider: {} }, /provider must be an object with a method open/],
     [{ cpuLimits: { pieceLength: 3 } }, /power of two/],
+    [
+      { cpuLimits: { tilerows: 1 } },
+      /unknown option tilerows of cpuLimits; known: pieceLength, tileRollouts, tileRows/,
+    ],
+    [{ gpuLimits: { memorybytes: 1 } }, /unknown option memorybytes of gpuLimits; known: bindingBytes, memoryBytes/],
+    [{ cpuLimits: { tileRows: Number.NaN } }, /cpuLimits.tileRows must be a whole number above 0, got NaN/],
+    [{ cpuLimits: { tileRollouts: 0 } }, /cpuLimits.tileRollouts must be a whole number above 0, got 0/],
+    [{ cpuLimits: { pieceLength: '4' } }, /cpuLimits.pieceLength must be a whole number above 0, got 4/],
+    [{ gpuLimits: { workgroupSize: '64' } }, /gpuLimits.workgroupSize must be a whole number above 0, got 64/],
+    [{ gpuLimits: 64 }, /gpuLimits must be an object/],
+    [{ cpuLimits: null }, /cpuLimits must be an object/],
+    [{ gpulimits: {} }, /unknown option gpulimits of an engine/],
   ])('%o', (options, message) => {
     expect(() => createEngine(options as EngineOptions)).toThrow(message);
   });
