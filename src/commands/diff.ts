@@ -14,6 +14,7 @@ import { type Compared, renderDiff } from './diff/render.ts';
 import { addBackendFlags, type BackendFlags, engineOptions } from './flags/backend.ts';
 import { addInputFlags, type InputFlags, withRewardWeights } from './flags/input.ts';
 import { addRuleFlags, type RuleFlags, ruleOptions, ruleOptionsFromText } from './flags/rule.ts';
+import { describePlace } from './normalize/places.ts';
 import { describeWarnings } from './normalize/summary.ts';
 import { parseCount, parseEpsilon, parseName } from './options.ts';
 import { print } from './print.ts';
@@ -145,9 +146,8 @@ function notesOf({ name, warnings }: NamedBatch, { before, after }: BatchDiff): 
   return notes;
 }
 
-function placeOf({ backend, adapter, backend_reason }: Report): string {
-  const place = backend === 'cpu' ? 'CPU' : `${adapter?.description}${adapter?.software ? ' (software)' : ''}`;
-  return `computed on ${place} (${backend_reason})`;
+function placeOf(report: Report): string {
+  return `computed on ${describePlace(report)} (${report.backend_reason})`;
 }
 
 function comparedOf(options: NormalizeOptions, against: Against): Compared {

@@ -3,7 +3,8 @@ import { UsageError } from '../../errors.ts';
 import type { Report } from '../../report.ts';
 import { WARNING_CODES } from '../../warnings.ts';
 
-type Judged = Omit<Report, 'seconds'>;
+/** Wherever it was computed. */
+type Judged = Omit<Report, 'seconds' | 'backend'>;
 
 /** What can be counted, and of how many. */
 interface Counted {

@@ -86,7 +86,7 @@ async function normalizeInputs(
     compute: report.seconds.compute,
     write: (performance.now() - computed) / 1000,
   };
-  const all: Report = { ...report, ...withWarnings(report, [...formatWarnings, ...warnings]) };
+  const all = { ...report, ...withWarnings(report, [...formatWarnings, ...warnings]) };
   const more = {
     ...(dropped && { dropped }),
     ...(recorded && { recorded }),

@@ -4,6 +4,7 @@ import { packageVersion } from '../../version.ts';
 import type { WarningCode } from '../../warnings.ts';
 import { printable } from '../printable.ts';
 import type { MergedIds } from './merged-ids.ts';
+import { addPlaces, describePlace, type Placed } from './places.ts';
 import type { RecordedComparison } from './recorded.ts';
 import type { Dropped } from './row-facts.ts';
 
@@ -14,7 +15,10 @@ export interface Seconds {
   readonly write: number;
 }
 
-export type FileSummary = Omit<Report, 'seconds'> & {
+/** What batches have in common, and their counts together. */
+export type TotalReport = Omit<Report, keyof Placed> & Placed;
+
+export type FileSummary = Omit<TotalReport, 'seconds'> & {
   readonly file: string;
   readonly output: string | null;
   readonly batches: number;
@@ -29,11 +33,12 @@ export type FileSummary = Omit<Report, 'seconds'> & {
   readonly seconds: Seconds;
 };
 
-/** Counts of several reports added up; what they do not share is the first one's. */
-export function addReports(reports: readonly Report[]): Report {
+/** Counts of several reports added up; the rule is that of all. */
+export function addReports(reports: readonly (Report | TotalReport)[]): TotalReport {
   const [first] = reports;
-  if (reports.length === 1) return first;
-  const sum = (of: (report: Report) => number) => reports.reduce((total, report) => total + of(report), 0);
+  if (reports.length === 1) return { ...first, ...addPlaces(reports) };
+  const sum = (of: (report: Report | TotalReport) => number) =>
+    reports.reduce((total, report) => total + of(report), 0);
   const excluded: Record<string, number> = {};
   for (const report of reports)
     for (const [reason, count] of Object.entries(report.excluded)) excluded[reason] = (excluded[reason] ?? 0) + count;
@@ -59,6 +64,7 @@ export function addReports(reports: readonly Report[]): Report {
     doubtful_representatives: sum(({ doubtful_representatives }) => doubtful_representatives),
     excluded,
     ...warningsOfAll(reports),
+    ...addPlaces(reports),
     seconds: { plan: sum(({ seconds }) => seconds.plan), compute: sum(({ seconds }) => seconds.compute) },
   };
 }
@@ -66,13 +72,15 @@ export function addReports(reports: readonly Report[]): Report {
 const EXAMPLES = 5;
 
 /** A report with what was noticed before its batch was computed. */
-export function withWarnings(report: Report, texts: readonly string[]): Report {
+export function withWarnings(report: TotalReport, texts: readonly string[]): TotalReport {
   const warning_codes = [...texts.map(() => 'input' as const), ...report.warning_codes];
   return { ...report, warnings: [...texts, ...report.warnings], warning_codes };
 }
 
 /** Each text once. */
-function warningsOfAll(reports: readonly Report[]): Pick<Report, 'warnings' | 'warning_codes'> {
+function warningsOfAll(
+  reports: readonly Pick<Report, 'warnings' | 'warning_codes'>[],
+): Pick<Report, 'warnings' | 'warning_codes'> {
   const codes = new Map<string, WarningCode>();
   for (const { warnings, warning_codes } of reports)
     for (const [i, text] of warnings.entries()) codes.set(text, warning_codes[i]);
@@ -134,10 +142,9 @@ export function describeWarnings(warnings: readonly string[], file?: string): st
 const WARNINGS_SHOWN = 20;
 
 /** One line that says what was done and where. */
-export function describeRun(summary: FileSummary | (Report & { seconds: Seconds }), file?: string): string {
-  const { rows, rollouts, groups, grouping, grouping_rule, estimator, seconds, backend, backend_reason, adapter } =
-    summary;
-  const place = backend === 'cpu' ? 'CPU' : `${adapter?.description}${adapter?.software ? ' (software)' : ''}`;
+export function describeRun(summary: FileSummary, file?: string): string {
+  const { rows, rollouts, groups, grouping, grouping_rule, estimator, seconds, backends, backend_reason } = summary;
+  const place = backends.map(describePlace).join(' and ');
   const time = seconds.read + seconds.plan + seconds.compute + seconds.write;
   const counts = `${rows} rows, ${rollouts} rollouts, ${groups} prompt groups`;
   const name = file === undefined ? '' : `${file}: `;
