@@ -7,6 +7,7 @@ import { checkOptions, type NormalizeOptions, type Settings } from './options.ts
 import type { GroupingOptions } from './plan/groups.ts';
 import { type Plan, planBatch } from './plan/plan.ts';
 import type { SampleColumns } from './samples/columns.ts';
+import { rowsOfSizes } from './samples/group-sizes.ts';
 import { requireRewards } from './samples/rewards.ts';
 
 export interface PreparedBatch {
@@ -65,6 +66,6 @@ function groupingOf(options: NormalizeOptions, { estimator, byPosition }: Settin
   const { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, strict } = options;
   const grouping = { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, strict, byPosition };
   if (!isPassThrough(estimator)) return grouping;
-  const fits = promptGroupSizes?.reduce((sum, size) => sum + size, 0) === rowCount;
+  const fits = promptGroupSizes !== undefined && rowsOfSizes(promptGroupSizes) === rowCount;
   return { ...grouping, strict: false, promptGroupSizes: fits ? promptGroupSizes : undefined };
 }

@@ -6,6 +6,7 @@ import type { SiblingSurvey } from './estimators/siblings.ts';
 import type { Outcome, Work } from './kernels/program.ts';
 import type { NormalizeOptions, Settings } from './options.ts';
 import { describeUngrouped } from './plan/groups.ts';
+import { rowsOfSizes } from './samples/group-sizes.ts';
 
 export const WARNING_CODES = [
   'backend',
@@ -183,7 +184,7 @@ function uncheckedWarnings({ work, options, survey }: WarningFacts): Warning[] {
   const warnings: Warning[] = [];
   const unchecked = `is not checked, as ${estimator.name} passes rewards through here`;
   const say = (text: string) => warnings.push({ code: 'unchecked', text });
-  const total = options.promptGroupSizes?.reduce((sum, size) => sum + size, 0) ?? columns.rowCount;
+  const total = options.promptGroupSizes ? rowsOfSizes(options.promptGroupSizes) : columns.rowCount;
   if (total !== columns.rowCount)
     say(`prompt group sizes sum to ${total} but the batch has ${columns.rowCount} rows; this ${unchecked}`);
   if (options.strict && plan.tier > 2) {

@@ -6,6 +6,7 @@ import type { Plan } from '../plan/plan.ts';
 import { judgeTiers, type TierFinding } from '../plan/tiers.ts';
 import { prepareBatch } from '../prepare.ts';
 import type { SampleColumns } from '../samples/columns.ts';
+import { rowsOfSizes } from '../samples/group-sizes.ts';
 
 export interface Look {
   readonly columns: SampleColumns;
@@ -46,7 +47,7 @@ function withoutRefusals(
   { policies, byPosition }: Settings,
   rowCount: number,
 ): NormalizeOptions {
-  const fits = promptGroupSizes?.reduce((sum, size) => sum + size, 0) === rowCount;
+  const fits = promptGroupSizes !== undefined && rowsOfSizes(promptGroupSizes) === rowCount;
   const { siblings } = policies;
   return {
     estimator: 'grpo',

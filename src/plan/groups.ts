@@ -1,5 +1,6 @@
 /** Rows to prompt groups: the four tiers, first match wins. */
 import { InputError, UsageError } from '../errors.ts';
+import { rowsOfSizes } from '../samples/group-sizes.ts';
 import { growableU32 } from '../samples/growable.ts';
 import { NO_ID } from '../samples/ids.ts';
 import { bucketOffsets, stableOrder } from './bucket-sort.ts';
@@ -83,7 +84,7 @@ function requireCounts({ promptGroupSizes = [], nSamplesPerPrompt = 0, rolloutBa
 }
 
 function slicesOfSizes(sizes: readonly number[], rowCount: number): RowGroups {
-  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const total = rowsOfSizes(sizes);
   if (total !== rowCount) {
     throw new InputError(`prompt group sizes sum to ${total} but the batch has ${rowCount} rows`);
   }
@@ -98,7 +99,8 @@ function contiguous(sizes: number[]): Omit<RowGroups, 'tier' | 'ungrouped'> {
 
 const ROWS_NAMED = 5;
 
-function rowsWithout(codes: Uint32Array | null, rowCount: number): UngroupedRows {
+/** @param codes of group_index by row; null: no row has one */
+export function rowsWithout(codes: Uint32Array | null, rowCount: number): UngroupedRows {
   const first: number[] = [];
   let count = codes === null ? rowCount : 0;
   if (codes === null) for (let row = 0; row < Math.min(rowCount, ROWS_NAMED); row++) first.push(row);

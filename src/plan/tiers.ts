@@ -1,7 +1,7 @@
 /** Why a tier forms the groups of a batch, and why the ones before it do not. */
 import type { SampleColumns } from '../samples/columns.ts';
-import { NO_ID } from '../samples/ids.ts';
-import { describeUngrouped, type GroupingOptions, TIERS, type Tier, type UngroupedRows } from './groups.ts';
+import { rowsOfSizes } from '../samples/group-sizes.ts';
+import { describeUngrouped, type GroupingOptions, rowsWithout, TIERS, type Tier } from './groups.ts';
 
 export interface TierFinding {
   readonly tier: Tier;
@@ -22,30 +22,18 @@ const ONE_GROUP: Judgement = { applies: true, reason: 'all rows are one group' }
 
 function bySizes({ rowCount }: SampleColumns, { promptGroupSizes: sizes }: GroupingOptions): Judgement {
   if (!sizes) return { applies: false, reason: 'no prompt group sizes are given' };
-  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const total = rowsOfSizes(sizes);
   if (total === rowCount) return { applies: true, reason: `${sizes.length} sizes are given for ${total} rows` };
   return { applies: false, reason: `the sizes given sum to ${total}, and there are ${rowCount} rows` };
 }
 
 function byId(columns: SampleColumns, { byPosition }: GroupingOptions): Judgement {
   if (byPosition) return { applies: false, reason: 'the rule groups rows by their position' };
-  const { count, first } = rowsWithoutId(columns);
-  if (count === 0) return { applies: true, reason: 'every row has a group_index' };
-  const named = describeUngrouped({ count, first }, columns.place);
-  return { applies: false, reason: `${count} of ${columns.rowCount} rows have no group_index (${named})` };
+  const ungrouped = rowsWithout(columns.groupCodes, columns.rowCount);
+  if (ungrouped.count === 0) return { applies: true, reason: 'every row has a group_index' };
+  const named = describeUngrouped(ungrouped, columns.place);
+  return { applies: false, reason: `${ungrouped.count} of ${columns.rowCount} rows have no group_index (${named})` };
 }
-
-function rowsWithoutId({ groupCodes, rowCount }: SampleColumns): UngroupedRows {
-  const first: number[] = [];
-  let count = 0;
-  for (let row = 0; row < rowCount; row++) {
-    if (groupCodes !== null && groupCodes[row] !== NO_ID) continue;
-    if (count++ < ROWS_NAMED) first.push(row);
-  }
-  return { count, first };
-}
-
-const ROWS_NAMED = 3;
 
 function byLayout({ rowCount }: SampleColumns, options: GroupingOptions): Judgement {
   const { nSamplesPerPrompt: samples, rolloutBatchSize: prompts } = options;

@@ -3,7 +3,9 @@ import { InputError } from '../errors.ts';
 import type { AssembledBatch } from './assembler.ts';
 import { isRemoved, KEYED_BY_INDEX, type SampleColumns, withStatusOf } from './columns.ts';
 import { gather } from './gather.ts';
+import { rowsOfSizes } from './group-sizes.ts';
 import { IdCoder, NO_ID } from './ids.ts';
+import { rewardsOfRows } from './rewards.ts';
 
 export interface JoinNames {
   readonly key: string;
@@ -66,7 +68,7 @@ type Groups = Pick<SampleColumns, 'groupCodes' | 'groupIds'>;
 function statedGroups({ columns, facts }: AssembledBatch, name: string): Groups {
   const { promptGroupSizes: sizes } = facts;
   if (!sizes) return columns;
-  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const total = rowsOfSizes(sizes);
   if (total !== columns.rowCount)
     throw new InputError(
       `${name}: metadata.prompt_group_sizes sum to ${total} but the file has ${columns.rowCount} rows`,
@@ -102,28 +104,11 @@ function combine(batch: AssembledBatch, other: SampleColumns, partners: Uint32Ar
     groupIds: groups.groupIds,
     rolloutCodes: rollouts.codes,
     rolloutIds: rollouts.ids,
-    ...(lacksRewards(batch) ? rewardsOf(other, partners) : {}),
+    ...(lacksRewards(batch) ? rewardsOfRows(other, partners) : {}),
     baselines: columns.baselines ?? gather(other.baselines ?? null, partners, new Float64Array(partners.length)),
     fixedTokens,
     flags,
     unknownStatuses: [...new Set([...columns.unknownStatuses, ...other.unknownStatuses])],
-  };
-}
-
-function rewardsOf(
-  other: SampleColumns,
-  partners: Uint32Array,
-): Pick<SampleColumns, 'rewards' | 'rewardParts' | 'rewardNames' | 'missingReward'> {
-  const rewards = gather(other.rewards, partners, new Float64Array(partners.length))!;
-  const rewardParts = other.rewardParts?.map((part) => gather(part, partners, new Float64Array(partners.length))!);
-  const missing = rewards.findIndex(Number.isNaN);
-  const first = other.missingReward;
-  const found = missing >= 0 && first?.row === partners[missing] ? first.found : 'none';
-  return {
-    rewards,
-    rewardParts: rewardParts ?? null,
-    rewardNames: other.rewardNames ?? null,
-    missingReward: missing < 0 ? null : { row: missing, found },
   };
 }
 

@@ -1,6 +1,7 @@
 /** Refuses batches that lack rewards or identity, and puts several rewards of a row together. */
 import { InputError } from '../errors.ts';
 import type { SampleColumns } from './columns.ts';
+import { gather } from './gather.ts';
 import { NO_ID } from './ids.ts';
 
 /**
@@ -18,6 +19,24 @@ export function requireRewards(columns: SampleColumns, mayBeMissing: boolean, re
   if (!requireIdentity) return;
   const nameless = rolloutCodes === null ? (rowCount > 0 ? 0 : -1) : rolloutCodes.indexOf(NO_ID);
   if (nameless >= 0) throw new InputError(`${place(nameless)}: neither rollout_id nor index, but identity is required`);
+}
+
+/** The rewards at some rows, in their order. */
+export function rewardsOfRows(
+  columns: SampleColumns,
+  rows: Uint32Array,
+): Pick<SampleColumns, 'rewards' | 'rewardParts' | 'rewardNames' | 'missingReward'> {
+  const { rewardParts = null, rewardNames = null, missingReward: first } = columns;
+  const rewards = gather(columns.rewards, rows, new Float64Array(rows.length))!;
+  const missing = rewards.findIndex(Number.isNaN);
+  // What stood in the place of a reward is known of the first that was missing.
+  const found = missing >= 0 && first?.row === rows[missing] ? first.found : 'none';
+  return {
+    rewards,
+    rewardParts: rewardParts && rewardParts.map((part) => gather(part, rows, new Float64Array(rows.length))!),
+    rewardNames,
+    missingReward: missing < 0 ? null : { row: missing, found },
+  };
 }
 
 /** A row that lacks one of several rewards lacks all. */

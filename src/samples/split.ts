@@ -1,6 +1,7 @@
 /** Splits rows into batches by a column's value; batches are in first-seen order, rows keep theirs. */
 import type { SampleColumns } from './columns.ts';
 import { gather } from './gather.ts';
+import { rewardsOfRows } from './rewards.ts';
 
 export interface BatchRows {
   readonly columns: SampleColumns;
@@ -35,19 +36,13 @@ export function* splitByCode(columns: SampleColumns, codes: Uint32Array | null):
 }
 
 function select(columns: SampleColumns, rows: Uint32Array): SampleColumns {
-  const { groupCodes, rolloutCodes, rewards, fixedTokens, flags } = columns;
-  const selected = gather(rewards, rows, new Float64Array(rows.length))!;
-  const missing = selected.findIndex((reward) => Number.isNaN(reward));
-  const first = columns.missingReward;
-  const found = missing >= 0 && first?.row === rows[missing] ? first.found : 'none';
+  const { groupCodes, rolloutCodes, fixedTokens, flags } = columns;
   return {
     ...columns,
     rowCount: rows.length,
     groupCodes: gather(groupCodes, rows, new Uint32Array(rows.length)),
     rolloutCodes: gather(rolloutCodes, rows, new Uint32Array(rows.length)),
-    rewards: selected,
-    missingReward: missing < 0 ? null : { row: missing, found },
-    rewardParts: columns.rewardParts?.map((part) => gather(part, rows, new Float64Array(rows.length))!) ?? null,
+    ...rewardsOfRows(columns, rows),
     baselines: gather(columns.baselines ?? null, rows, new Float64Array(rows.length)),
     fixedTokens: gather(fixedTokens, rows, new Uint32Array(rows.length)),
     flags: gather(flags, rows, new Uint8Array(rows.length)),

@@ -71,12 +71,18 @@ function isReproducer(path: string): boolean {
   // What is no plain file would lose what is read of it here.
   if (path === '-' || !statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
   try {
-    const descriptor = openSync(path, 'r');
-    const head = Buffer.alloc(HEAD_BYTES);
-    const length = readSync(descriptor, head, 0, HEAD_BYTES, 0);
-    closeSync(descriptor);
-    return head.toString('latin1', 0, length).includes(`"${REPRODUCER_MARK}"`);
+    return headOf(path).includes(`"${REPRODUCER_MARK}"`);
   } catch {
     return false; // whoever reads it as rows says what is wrong
+  }
+}
+
+function headOf(path: string): string {
+  const descriptor = openSync(path, 'r');
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    return head.toString('latin1', 0, readSync(descriptor, head, 0, HEAD_BYTES, 0));
+  } finally {
+    closeSync(descriptor);
   }
 }

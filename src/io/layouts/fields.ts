@@ -10,7 +10,6 @@ export const ROW_FIELDS = [
   'remove_sample',
   'status',
 ] as const;
-export type RowField = (typeof ROW_FIELDS)[number];
 
 /** Names of the fields that the output adds. */
 export interface OutputFields {

@@ -73,11 +73,6 @@ export function openParquet(file: RandomAccessFile): ParquetFile {
   };
 }
 
-/** The rows of each row group. */
-export function readRowCounts(file: RandomAccessFile): number[] {
-  return openParquet(file).rowGroups.map((group) => group.rowCount);
-}
-
 function readFooter(file: RandomAccessFile): { footer: Uint8Array; footerOffset: number } {
   if (file.byteLength < MAGIC_LENGTH + TAIL_LENGTH) {
     throw new InputError(`is no Parquet file: it has ${file.byteLength} bytes`);
