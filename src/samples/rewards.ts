@@ -33,7 +33,7 @@ export function rewardsOfRows(
   const found = missing >= 0 && first?.row === rows[missing] ? first.found : 'none';
   return {
     rewards,
-    rewardParts: rewardParts && rewardParts.map((part) => gather(part, rows, new Float64Array(rows.length))!),
+    rewardParts: rewardParts?.map((part) => gather(part, rows, new Float64Array(rows.length))!) ?? null,
     rewardNames,
     missingReward: missing < 0 ? null : { row: missing, found },
   };

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openParquet } from '../../src/io/parquet/metadata.ts';
 import { readVectors } from '../../src/io/parquet/read-vectors.ts';
-import { type FlatColumn, writeFlatParquet } from '../../src/io/parquet/write-flat.ts';
+import type { FlatColumn } from '../../src/io/parquet/write-flat.ts';
 import { openRandomAccess } from '../../src/io/random-access.ts';
 import { prepareAllCodecs } from '../io/parquet/support.ts';
+import { writeFlatParquet } from '../support/parquet-writers.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const ROWS = 1_020_000;

@@ -9,10 +9,11 @@ import { readVectors as readArrowVectors } from '../../src/io/arrow/read-vectors
 import { writeFlatArrow } from '../../src/io/arrow/write-flat.ts';
 import { openParquet } from '../../src/io/parquet/metadata.ts';
 import { readVectors as readParquetVectors } from '../../src/io/parquet/read-vectors.ts';
-import { type FlatColumn, writeFlatParquet } from '../../src/io/parquet/write-flat.ts';
+import type { FlatColumn } from '../../src/io/parquet/write-flat.ts';
 import { openRandomAccess } from '../../src/io/random-access.ts';
 import type { Vector } from '../../src/io/vectors.ts';
 import { prepareAllCodecs } from '../io/parquet/support.ts';
+import { writeFlatParquet } from '../support/parquet-writers.ts';
 import { Random } from '../support/random.ts';
 import { rowsOf, runCli } from '../support/run-cli.ts';
 

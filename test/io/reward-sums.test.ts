@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { InputError } from '../../src/errors.ts';
 import { writeFlatArrow } from '../../src/io/arrow/write-flat.ts';
-import { type FlatColumn, writeFlatParquet } from '../../src/io/parquet/write-flat.ts';
+import type { FlatColumn } from '../../src/io/parquet/write-flat.ts';
 import { NO_PARTS, SUM_OVERFLOWS } from '../../src/samples/reward-sum.ts';
+import { writeFlatParquet } from '../support/parquet-writers.ts';
 import { readFiles } from '../support/read-file.ts';
 import { samplesFile } from './torch/pickled.ts';
 

@@ -1,15 +1,4 @@
-/** The fields of a row, by the names that miles' Sample gives them, and those that the output adds. */
-export const ROW_FIELDS = [
-  'group_index',
-  'rollout_id',
-  'index',
-  'reward',
-  'loss_mask',
-  'response_length',
-  'trainable_tokens',
-  'remove_sample',
-  'status',
-] as const;
+/** The fields that the output adds to a row. */
 
 /** Names of the fields that the output adds. */
 export interface OutputFields {

@@ -1,8 +1,8 @@
 /** Writes a new file of some columns of a Parquet file, whose bytes are copied, and of new ones beside them. */
 import { InputError } from '../../errors.ts';
 import type { RandomAccessFile } from '../random-access.ts';
-import { type ChunkJob, runChunkJob } from './chunk-job.ts';
-import { ByteSink, type ChunkRequest, placeChunk, type WriteCodec } from './encode-chunk.ts';
+import type { ChunkJob } from './chunk-job.ts';
+import { ByteSink, type ChunkRequest, placeChunk } from './encode-chunk.ts';
 import { type FooterSpans, footerSpans, moveColumnChunk, renameElement } from './footer-parts.ts';
 import type { ParquetFile } from './metadata.ts';
 import {
@@ -37,21 +37,9 @@ function isFlat(parquet: ParquetFile, leaf: number): boolean {
 type Plan = { readonly leaf: number; readonly name: string } | { readonly column: NewColumn };
 
 /**
- * Writes the columns in the order given, in the row groups of the input.
+ * The columns in the order given, in the row groups of the input.
  * @param valuesOf the values of the new columns in one row group, in their order
  */
-export function writeColumnsOnly(
-  file: RandomAccessFile,
-  parquet: ParquetFile,
-  columns: readonly OutputColumn[],
-  valuesOf: (rowGroupIndex: number) => readonly ColumnValues[],
-  codec: WriteCodec,
-  write: (bytes: Uint8Array) => void,
-): void {
-  runChunkJob(columnsOnlyJob(file, parquet, columns, valuesOf, write), codec);
-}
-
-/** The same, for whoever encodes the chunks. */
 export function columnsOnlyJob(
   file: RandomAccessFile,
   parquet: ParquetFile,

@@ -1,7 +1,7 @@
 /** Writes Parquet files of flat columns. */
 import { packageVersion } from '../../version.ts';
-import { type ChunkJob, runChunkJob } from './chunk-job.ts';
-import { ByteSink, type ChunkRequest, type EncodedChunk, placeChunk, type WriteCodec } from './encode-chunk.ts';
+import type { ChunkJob } from './chunk-job.ts';
+import { ByteSink, type ChunkRequest, type EncodedChunk, placeChunk } from './encode-chunk.ts';
 import {
   type ColumnValues,
   type NewChunk,
@@ -21,17 +21,7 @@ export interface FlatColumn extends NewColumn {
   readonly values: ColumnValues;
 }
 
-/** Writes the columns in row groups of up to a million rows. */
-export function writeFlatParquet(
-  columns: readonly FlatColumn[],
-  rowCount: number,
-  codec: WriteCodec,
-  write: (bytes: Uint8Array) => void,
-): void {
-  runChunkJob(flatJob(columns, rowCount, write), codec);
-}
-
-/** The same, for whoever encodes the chunks. */
+/** The columns in row groups of up to a million rows. */
 export function flatJob(
   columns: readonly FlatColumn[],
   rowCount: number,

@@ -1,8 +1,8 @@
 /** Writes a Parquet file again with columns added: its bytes as they are, the new chunks, and a new footer. */
 import { InputError } from '../../errors.ts';
 import type { RandomAccessFile } from '../random-access.ts';
-import { type ChunkJob, runChunkJob } from './chunk-job.ts';
-import { ByteSink, type ChunkRequest, placeChunk, type WriteCodec } from './encode-chunk.ts';
+import type { ChunkJob } from './chunk-job.ts';
+import { ByteSink, type ChunkRequest, placeChunk } from './encode-chunk.ts';
 import { editFooter } from './footer-edit.ts';
 import type { ParquetFile } from './metadata.ts';
 import type { ColumnValues, NewChunk, NewColumn } from './new-columns.ts';
@@ -17,24 +17,10 @@ export interface ColumnSource {
   valuesOf(rowGroupIndex: number): readonly ColumnValues[];
 }
 
-export interface WriteOptions {
-  /** Whether top-level columns of these names are replaced; else they are bad input. */
-  readonly replace: boolean;
-  readonly codec: WriteCodec;
-}
-
-/** Every input column, its type and its metadata stay; the new columns come last. */
-export function writeWithColumns(
-  file: RandomAccessFile,
-  parquet: ParquetFile,
-  source: ColumnSource,
-  { replace, codec }: WriteOptions,
-  write: (bytes: Uint8Array) => void,
-): void {
-  runChunkJob(withColumnsJob(file, parquet, source, replace, write), codec);
-}
-
-/** The same, for whoever encodes the chunks. */
+/**
+ * Every input column, its type and its metadata stay; the new columns come last.
+ * @param replace whether top-level columns of these names are replaced; else they are bad input
+ */
 export function withColumnsJob(
   file: RandomAccessFile,
   parquet: ParquetFile,

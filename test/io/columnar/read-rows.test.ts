@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { writeFlatArrow } from '../../../src/io/arrow/write-flat.ts';
 import type { FlatColumn } from '../../../src/io/parquet/write-flat.ts';
-import { writeFlatParquet } from '../../../src/io/parquet/write-flat.ts';
+import { writeFlatParquet } from '../../support/parquet-writers.ts';
 import { readFiles, rowsOfBatch } from '../../support/read-file.ts';
 import { fixture } from '../parquet/support.ts';
 

@@ -2,8 +2,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { InputError } from '../../../src/errors.ts';
 import { openParquet, type ParquetFile } from '../../../src/io/parquet/metadata.ts';
 import { readVectors } from '../../../src/io/parquet/read-vectors.ts';
-import { writeWithColumns } from '../../../src/io/parquet/write-with-columns.ts';
 import type { RandomAccessFile } from '../../../src/io/random-access.ts';
+import { writeWithColumns } from '../../support/parquet-writers.ts';
 import { Random } from '../../support/random.ts';
 import { FIXTURES, fixture, inMemory, prepareAllCodecs } from './support.ts';
 

@@ -3,7 +3,7 @@ import { openArrow } from '../../../src/io/arrow/arrow-file.ts';
 import { writeFlatArrow } from '../../../src/io/arrow/write-flat.ts';
 import type { ColumnKind, ColumnValues } from '../../../src/io/parquet/new-columns.ts';
 import { selectValues } from '../../../src/io/parquet/select-values.ts';
-import { writeFlatParquet } from '../../../src/io/parquet/write-flat.ts';
+import { writeFlatParquet } from '../../support/parquet-writers.ts';
 import { memoryFile, readColumn as readArrowColumn } from '../arrow/support.ts';
 import { prepareAllCodecs, readColumn } from './support.ts';
 

@@ -4,9 +4,10 @@ import type { WriteCodec } from '../../../src/io/parquet/encode-chunk.ts';
 import { openParquet } from '../../../src/io/parquet/metadata.ts';
 import type { ColumnValues, NewColumn } from '../../../src/io/parquet/new-columns.ts';
 import { readVectors } from '../../../src/io/parquet/read-vectors.ts';
-import { canCopy, type OutputColumn, writeColumnsOnly } from '../../../src/io/parquet/write-columns-only.ts';
-import { type FlatColumn, writeFlatParquet } from '../../../src/io/parquet/write-flat.ts';
-import { type ColumnSource, writeWithColumns } from '../../../src/io/parquet/write-with-columns.ts';
+import { canCopy, type OutputColumn } from '../../../src/io/parquet/write-columns-only.ts';
+import type { FlatColumn } from '../../../src/io/parquet/write-flat.ts';
+import type { ColumnSource } from '../../../src/io/parquet/write-with-columns.ts';
+import { writeColumnsOnly, writeFlatParquet, writeWithColumns } from '../../support/parquet-writers.ts';
 import { Random } from '../../support/random.ts';
 import { FIXTURES, fixture, inMemory, prepareAllCodecs, readColumn } from './support.ts';
 
