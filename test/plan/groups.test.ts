@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InputError, RollnormError } from '../../src/index.ts';
 import { type GroupingOptions, groupRows, type RowGroups } from '../../src/plan/groups.ts';
+import { judgeTiers } from '../../src/plan/tiers.ts';
+import { columnsOfBatch } from '../../src/samples/batch.ts';
 import { NO_ID } from '../../src/samples/ids.ts';
 import { modelOf } from '../support/oracle.ts';
 
@@ -85,6 +87,17 @@ describe('bad input', () => {
     [[null, 1, null], 3, 'row 1, row 3'],
     [null, 2, 'row 1, row 2'],
     [null, 5, 'row 1, row 2, row 3, row 4, row 5'],
+    [null, 9, 'row 1, row 2, row 3, row 4, row 5 and 4 more'],
+  ])('rows without a group are named, of ids %j the same by the tiers', (ids, rowCount, named) => {
+    const columns = columnsOfBatch({ reward: Array(rowCount).fill(0), groupIndex: ids ?? undefined });
+    const count = ids ? ids.filter((id) => id === null).length : rowCount;
+    expect(judgeTiers(columns, {})[1].reason).toBe(`${count} of ${rowCount} rows have no group_index (${named})`);
+  });
+
+  test.each<[Ids | null, number, string]>([
+    [[1, null, 1], 3, 'row 2'],
+    [[null, 1, null], 3, 'row 1, row 3'],
+    [null, 2, 'row 1, row 2'],
     [null, 9, 'row 1, row 2, row 3, row 4, row 5 and 4 more'],
   ])('strict with ids %j of %i rows', (ids, rowCount, named) => {
     const message = `strict grouping needs group_index on every row; it is missing on ${named}`;
