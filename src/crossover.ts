@@ -9,7 +9,7 @@ import { planBatch } from './plan/plan.ts';
 import { columnsOfBatch } from './samples/batch.ts';
 
 export interface CrossoverOptions {
-  /** Rows from which `auto` takes a hardware GPU. Default: measured once per engine, when a batch is large enough to matter. */
+  /** Rows from which `auto` takes a hardware GPU, >= 0; 0 always, Infinity never. Default: measured once per engine, when a batch is large enough to matter. */
   readonly gpuMinRows?: number | undefined;
 }
 

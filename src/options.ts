@@ -14,14 +14,28 @@ import type { GroupingOptions } from './plan/groups.ts';
 export const BACKENDS = ['auto', 'cpu', 'webgpu'] as const;
 export type BackendChoice = (typeof BACKENDS)[number];
 
+/** Of an engine. An unknown name or an impossible value is a UsageError of createEngine(), before anything is opened. */
 export interface EngineOptions extends CrossoverOptions {
   /** `auto` (default): a hardware GPU where it gains time, else the CPU. `webgpu` takes a software one too, and is an error without. */
   readonly backend?: BackendChoice | undefined;
-  /** Part of the wanted adapter's name. */
+  /** Part of the wanted adapter's name, or its number from 0 in the order that `rollnorm doctor` lists. Default: the system's first choice. */
   readonly adapter?: string | undefined;
-  /** How long one wait for the GPU may take before it is given up. Default 60,000. */
+  /** Milliseconds that one wait for the GPU may take before it is given up; above 0, at most 2^31 - 1. Default 60,000. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * How much of a device is used at once; whole numbers above 0. None of them changes a bit of a result.
+   * `bindingBytes` (default: the device's limit, which it cannot exceed) and `memoryBytes` (2^32): bytes of one binding, and
+   * of all arrays of a batch that is computed as a whole rather than in slices. `pieceLength` (64): elements that one
+   * invocation handles, a power of two. `workgroupsPerDispatch` (the device's limit), `elementsPerDispatch` (2^20) and
+   * `elementsInFlight` (2^22): how much one dispatch, and what is handed over before a wait, may hold. `workgroupSize` (64, at
+   * most the device's limit): invocations of one workgroup.
+   */
   readonly gpuLimits?: (GpuLimits & { readonly workgroupSize?: number | undefined }) | undefined;
+  /**
+   * How the CPU cuts a batch; whole numbers above 0. None of them changes a bit of a result. `tileRollouts` (16,384) and
+   * `tileRows` (65,536): how much is worked on at once. `pieceLength` (2^31, so that nothing is cut): elements that a kernel
+   * sums in one go, a power of two.
+   */
   readonly cpuLimits?: CpuLimits | undefined;
   /** @internal faults planted in shaders, to see whether they are noticed */
   readonly shaderChanges?: readonly ShaderChange[] | undefined;
@@ -32,7 +46,7 @@ export interface EngineOptions extends CrossoverOptions {
 export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, Omit<GroupingOptions, 'byPosition'> {
   /** One framework's own rule; what is asked for explicitly beats it. */
   readonly like?: DialectName | undefined;
-  /** Refuse rows with neither rollout_id nor index. */
+  /** Refuse rows with neither rolloutId nor index. Default false: each is a rollout of its own. */
   readonly requireIdentity?: boolean | undefined;
   /** Ends the call: it rejects with the signal's reason, and the engine goes on with the next. */
   readonly signal?: AbortSignal | undefined;
@@ -40,7 +54,7 @@ export interface NormalizeOptions extends EstimatorOptions, PolicyOptions, Omit<
   readonly output?: Float32Array | undefined;
 }
 
-/** What the options of a call come to. */
+/** What the options of a call come to, defaults included. */
 export interface Settings {
   readonly estimator: Estimator;
   readonly policies: Policies;

@@ -19,22 +19,30 @@ export interface ReportedRule extends Omit<Rule, 'minStd' | 'meanMustBePositive'
   readonly clip: readonly [number, number] | null;
 }
 
+/** Counts are of the whole batch; where rewards pass through nothing is grouped, and groups and rollouts are what they would be. */
 export interface Report {
   readonly rows: number;
+  /** Each once in every group that has it. */
   readonly rollouts: number;
+  /** Prompt groups. */
   readonly groups: number;
   /** The tier that formed the groups, 1 to 4. */
   readonly grouping: Tier;
+  /** The tier by its name. */
   readonly grouping_rule: (typeof TIERS)[number];
+  /** Its name; what it came to is `rule`. */
   readonly estimator: string;
   /** The framework whose rule it is; null: none was asked for. */
   readonly like: DialectName | null;
   /** What the estimator and the options came to. */
   readonly rule: ReportedRule;
   readonly siblings: {
+    /** How a rollout of several rows got its reward. */
     readonly policy: SiblingPolicy;
+    /** Rollouts of several rows, and those of them whose rewards differ. */
     readonly multi_row: number;
     readonly disagreeing: number;
+    /** The first few that disagree; rows count from 1, a missing reward is null. */
     readonly examples: readonly Disagreement[];
   };
   /** Groups of two or more counted rollouts with equal rewards. */
@@ -47,15 +55,20 @@ export interface Report {
   readonly unscaled_groups: number;
   /** Rollouts that enter the statistics; 0 where rewards pass through. */
   readonly counted_rollouts: number;
+  /** Rollouts that are not counted, each under one reason; reasons that were asked for are there with 0 too. */
   readonly excluded: Partial<Record<ExclusionReason, number>>;
   /** Rollouts whose representative is doubtful. */
   readonly doubtful_representatives: number;
+  /** What surprised, in words. */
   readonly warnings: readonly string[];
   /** Of the warnings, in their order. */
   readonly warning_codes: readonly WarningCode[];
   readonly backend: 'cpu' | 'webgpu';
+  /** Why that one. */
   readonly backend_reason: string;
+  /** What computed under `webgpu`; null under `cpu`. */
   readonly adapter: AdapterDescription | null;
+  /** Spent on grouping, and on everything after it. */
   readonly seconds: { readonly plan: number; readonly compute: number };
 }
 

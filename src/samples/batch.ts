@@ -14,7 +14,11 @@ import { isColumn, packLossMasks, requireMaskLength, requirePackedMasks } from '
 import { shareMissing, weightedSum } from './rewards.ts';
 import { NO_COUNT, saysTokens, trainableTokens as tokensOfRow } from './tokens.ts';
 
-/** Ids of one column: integers of any width, or strings; null and undefined are absent. */
+/**
+ * Ids of one column: whole numbers or strings, not both; null and undefined are absent, in typed arrays no row is. Ids compare
+ * by identity. A number past 2^53 must be a bigint (an array of them, BigInt64Array, BigUint64Array): as a number it may have
+ * been rounded to another id, and is refused.
+ */
 export type IdColumn =
   | Int32Array
   | Uint32Array
@@ -23,24 +27,41 @@ export type IdColumn =
   | BigUint64Array
   | ArrayLike<Id | null | undefined>;
 
-/** Binary64; NaN, null or an infinity is missing; booleans are 1 and 0. */
+/** Binary64; NaN, null, undefined or an infinity is missing; booleans are 1 and 0. */
 export type NumberColumn = Float64Array | Float32Array | ArrayLike<number | boolean | null | undefined>;
 
-/** The rows of a batch as columns of equal length. Only `reward`, or `rewards`, is required. */
+/**
+ * The rows of a batch as columns of equal length, one entry a row. Only `reward`, or `rewards`, is required; a column that is
+ * undefined is absent. Unknown columns are an InputError.
+ */
 export interface Batch {
+  /** A missing one is an InputError, unless `missing-reward` is excluded. */
   readonly reward?: NumberColumn | undefined;
-  /** Several rewards of a row by name, for gdpo; a row that lacks one lacks all. The reward of a row is their sum. */
+  /**
+   * Several rewards of a row by name, instead of `reward`; a row that lacks one lacks all. gdpo takes them apart; the reward
+   * of a row is their sum, weighted by `rewardWeights` in the order of the names. A sum past binary64 is an InputError.
+   */
   readonly rewards?: Readonly<Record<string, NumberColumn>> | undefined;
-  /** Recorded baselines, for remax. */
+  /** Recorded baselines, for remax: every row that has a reward needs one. */
   readonly baseline?: NumberColumn | undefined;
+  /** Prompt group. Where any row has none, groups are found in another way (GroupingOptions), with a warning. */
   readonly groupIndex?: IdColumn | undefined;
+  /** Rows of a group with equal ids are one rollout; null: `index` says so. */
   readonly rolloutId?: IdColumn | undefined;
+  /** The rollout of rows without a rolloutId, in the same key space; null: the row is a rollout by itself. */
   readonly index?: IdColumn | undefined;
-  /** Lists of 0/1 or booleans, or bits packed with packLossMasks(). */
+  /**
+   * Lists of 0/1 or booleans, or bits packed with packLossMasks(); null, and a packed row without words: no mask. The ones
+   * are the row's trainable tokens. A mask is as long as responseLength, where the row has both.
+   */
   readonly lossMask?: PackedLossMasks | ArrayLike<ArrayLike<number | boolean> | null | undefined> | undefined;
+  /** Tokens of the response, 0 to 2^32 - 2: the trainable ones of a row without a mask. Null: unknown. */
   readonly responseLength?: ArrayLike<number | null | undefined> | undefined;
+  /** Tokens that reach the loss, 0 to 2^32 - 2; goes before the mask and the length. Null: these say. */
   readonly trainableTokens?: ArrayLike<number | null | undefined> | undefined;
+  /** True or 1: the row does not reach the loss, and has no trainable tokens. Null: false. */
   readonly removeSample?: ArrayLike<boolean | number | null | undefined> | undefined;
+  /** `completed`, `truncated`, `aborted` or `failed`, by which rollouts can be excluded. Null: completed. */
   readonly status?: ArrayLike<string | null | undefined> | undefined;
 }
 
