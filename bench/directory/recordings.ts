@@ -8,7 +8,8 @@ import { createGzip } from 'node:zlib';
 import { writeFlatArrow } from '../../src/io/arrow/write-flat.ts';
 import { prepareBlockCodecs } from '../../src/io/codecs/block.ts';
 import { openOutput } from '../../src/io/output.ts';
-import { type FlatColumn, writeFlatParquet } from '../../src/io/parquet/write-flat.ts';
+import type { FlatColumn } from '../../src/io/parquet/write-flat.ts';
+import { writeFlatParquet } from '../../test/support/parquet-writers.ts';
 import { generateBatch, generator } from '../data.ts';
 import { writeTorchFile } from '../torch-file.ts';
 
