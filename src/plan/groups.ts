@@ -102,6 +102,7 @@ const ROWS_NAMED = 5;
 /** @param codes of group_index by row; null: no row has one */
 export function rowsWithout(codes: Uint32Array | null, rowCount: number): UngroupedRows {
   const first: number[] = [];
+  if (codes !== null && !codes.subarray(0, rowCount).includes(NO_ID)) return NONE_UNGROUPED;
   let count = codes === null ? rowCount : 0;
   if (codes === null) for (let row = 0; row < Math.min(rowCount, ROWS_NAMED); row++) first.push(row);
   else {

@@ -16,12 +16,13 @@ export interface KeyHygiene {
   readonly repeatedKeys: Finding;
 }
 
-export function keyHygiene(rollouts: RowRollouts, codes: Uint32Array | null, flags: Uint8Array | null): KeyHygiene {
+/** @param keys code of each rollout; null: rows had none */
+export function keyHygiene(rollouts: RowRollouts, keys: Uint32Array | null, flags: Uint8Array | null): KeyHygiene {
   const none = { count: 0, row: -1 };
-  if (codes === null) return { mergedKeys: none, repeatedKeys: none };
+  if (keys === null) return { mergedKeys: none, repeatedKeys: none };
   return {
-    mergedKeys: flags?.some(isKeyedByIndex) ? findMerged(rollouts, codes, flags) : none,
-    repeatedKeys: findRepeated(rollouts, codes),
+    mergedKeys: flags?.some(isKeyedByIndex) ? findMerged(rollouts, keys, flags) : none,
+    repeatedKeys: findRepeated(rollouts, keys),
   };
 }
 
@@ -32,13 +33,13 @@ function firstRow(rollouts: RowRollouts, rollout: number): number {
   return rollouts.rowsByRollout === null ? position : rollouts.rowsByRollout[position];
 }
 
-function findMerged(rollouts: RowRollouts, codes: Uint32Array, flags: Uint8Array): Finding {
+function findMerged(rollouts: RowRollouts, keys: Uint32Array, flags: Uint8Array): Finding {
   let lastRollout = -1;
   const found = { count: 0, row: -1 };
   const { rowOffsets, rowsByRollout, rolloutCount } = rollouts;
   for (let rollout = 0; rollout < rolloutCount; rollout++) {
+    if (keys[rollout] === NO_ID) continue;
     const first = firstRow(rollouts, rollout);
-    if (codes[first] === NO_ID) continue;
     const source = flags[first] & KEYED_BY_INDEX;
     for (let at = rowOffsets[rollout] + 1; at < rowOffsets[rollout + 1]; at++) {
       const row = rowsByRollout === null ? at : rowsByRollout[at];
@@ -54,10 +55,7 @@ function findMerged(rollouts: RowRollouts, codes: Uint32Array, flags: Uint8Array
 const BITS_PER_ROLLOUT = 64;
 
 /** A key is unique inside its group, so a key met twice among the rollouts is in two groups. */
-function findRepeated(rollouts: RowRollouts, codes: Uint32Array): Finding {
-  // Looked up once: in a shuffled batch the first rows lie anywhere.
-  const keys = new Uint32Array(rollouts.rolloutCount);
-  for (let rollout = 0; rollout < keys.length; rollout++) keys[rollout] = codes[firstRow(rollouts, rollout)];
+function findRepeated(rollouts: RowRollouts, keys: Uint32Array): Finding {
   const found = { count: 0, row: -1 };
   const seen = seenSetFor(keys);
   if (seen === null) return found;

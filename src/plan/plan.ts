@@ -27,7 +27,7 @@ export function planBatch(columns: SampleColumns, options: PlanOptions = {}): Pl
   if (rowCount > MOST_ROWS) throw new InputError(`a batch may have ${MOST_ROWS} rows, this one has ${rowCount}`);
   const rolloutCodes = options.everyRowIsARollout ? null : columns.rolloutCodes;
   const groups = groupRows(groupCodes, rowCount, options, columns.place);
-  const rollouts = findRollouts(groups, rolloutCodes, rowCount);
+  const { rollouts, keys } = findRollouts(groups, rolloutCodes, rowCount);
   const { tier, ungrouped, groupCount } = groups;
   return {
     rowCount,
@@ -35,7 +35,7 @@ export function planBatch(columns: SampleColumns, options: PlanOptions = {}): Pl
     ungrouped,
     groupCount,
     ...rollouts,
-    hygiene: keyHygiene(rollouts, rolloutCodes, columns.flags),
+    hygiene: keyHygiene(rollouts, keys, columns.flags),
   };
 }
 

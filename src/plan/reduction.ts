@@ -25,7 +25,7 @@ export interface ReductionLevel {
 export function planReduction(segmentOffsets: Uint32Array, pieceLength: number): ReductionLevel[] {
   const levels: ReductionLevel[] = [];
   let offsets = segmentOffsets;
-  while (longest(offsets) > pieceLength) {
+  while (longest(offsets, pieceLength) > pieceLength) {
     const level = cut(offsets, pieceLength);
     levels.push(level.lower);
     offsets = level.upperOffsets;
@@ -34,7 +34,10 @@ export function planReduction(segmentOffsets: Uint32Array, pieceLength: number):
   return levels;
 }
 
-function longest(offsets: Uint32Array): number {
+/** At least the length of the longest segment, and exactly that where it matters. */
+function longest(offsets: Uint32Array, pieceLength: number): number {
+  const all = offsets[offsets.length - 1] - offsets[0];
+  if (all <= pieceLength) return all;
   let length = 0;
   for (let i = 1; i < offsets.length; i++) length = Math.max(length, offsets[i] - offsets[i - 1]);
   return length;
