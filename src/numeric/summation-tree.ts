@@ -6,6 +6,20 @@
  * 2^h values that starts at a multiple of 2^h is a subtree, which is why any cutting gives the same bits.
  */
 
+/** Terms that `sumOfBlock` takes at most; full blocks are subtrees, so that their sums can be added as values are. */
+export const BLOCK_LENGTH = 64;
+
+/** The sum of the first `count` terms, which it overwrites; 0 for none. */
+export function sumOfBlock(terms: Float64Array, count: number): number {
+  if (count === 0) return 0;
+  for (let width = count; width > 1; width = (width + 1) >> 1) {
+    const pairs = width >> 1;
+    for (let i = 0; i < pairs; i++) terms[i] = terms[2 * i] + terms[2 * i + 1];
+    if (width % 2 === 1) terms[pairs] = terms[width - 1];
+  }
+  return terms[0];
+}
+
 /** More levels than any array has. */
 const LEVELS = 54;
 

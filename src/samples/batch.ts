@@ -141,19 +141,27 @@ function severalRewards(
 }
 
 function numbersOf(field: string, column: NumberColumn): Pick<SampleColumns, 'rewards' | 'missingReward'> {
-  const rewards = new Float64Array(column.length);
+  const isTyped = column instanceof Float64Array || column instanceof Float32Array;
+  const rewards = isTyped ? new Float64Array(column) : plainNumbers(field, column);
   let missingReward: SampleColumns['missingReward'] = null;
   for (let row = 0; row < rewards.length; row++) {
-    const reward = column[row];
-    if (typeof reward !== 'number' && typeof reward !== 'boolean' && reward !== null && reward !== undefined) {
-      throw new InputError(`${place(row)}: ${field} must be a number, a boolean or null, got ${typeof reward}`);
-    }
-    const value =
-      typeof reward === 'number' ? reward : reward === null || reward === undefined ? Number.NaN : Number(reward);
-    rewards[row] = Number.isFinite(value) ? value : Number.NaN;
-    if (!Number.isFinite(value)) missingReward ??= { row, found: String(reward) };
+    if (Number.isFinite(rewards[row])) continue;
+    rewards[row] = Number.NaN;
+    missingReward ??= { row, found: String(column[row]) };
   }
   return { rewards, missingReward };
+}
+
+function plainNumbers(field: string, column: NumberColumn): Float64Array {
+  const numbers = new Float64Array(column.length);
+  for (let row = 0; row < numbers.length; row++) {
+    const value = column[row];
+    if (typeof value === 'number') numbers[row] = value;
+    else if (value === null || value === undefined) numbers[row] = Number.NaN;
+    else if (typeof value === 'boolean') numbers[row] = Number(value);
+    else throw new InputError(`${place(row)}: ${field} must be a number, a boolean or null, got ${typeof value}`);
+  }
+  return numbers;
 }
 
 type IdKind = 'number' | 'string';
@@ -171,6 +179,11 @@ function codesOf(field: string, column: IdColumn, coder: IdCoder): Uint32Array {
       continue;
     }
     last = id;
+    if (typeof id === 'number' && kind !== 'string' && Number.isSafeInteger(id)) {
+      kind = 'number';
+      codes[row] = coder.codeOfInteger(id);
+      continue;
+    }
     if (id === null || id === undefined) {
       codes[row] = NO_ID;
       continue;
@@ -247,6 +260,9 @@ function tokensOf(
 ): Pick<SampleColumns, 'fixedTokens' | 'lossMasks'> {
   const { trainableTokens, responseLength, lossMask } = batch;
   if (!trainableTokens && !responseLength && !lossMask) return { fixedTokens: null, lossMasks: null };
+  const only = lossMask || (trainableTokens && responseLength) ? undefined : (trainableTokens ?? responseLength);
+  if ((only instanceof Uint32Array || only instanceof Int32Array) && flags === null && rowCount > 0)
+    return { fixedTokens: wholeCounts(trainableTokens ? 'trainableTokens' : 'responseLength', only), lossMasks: null };
   const lossMasks = !lossMask || 'wordOffsets' in lossMask ? (lossMask ?? null) : packLossMasks(lossMask);
   const lists = lossMask && !('wordOffsets' in lossMask) ? lossMask : null;
   const fixedTokens = new Uint32Array(rowCount);
@@ -268,6 +284,14 @@ function tokensOf(
 
 /** Largest count of a row: the next number has a meaning of its own. */
 export const MOST_TOKENS = COUNT_THE_MASK - 1;
+
+/** Counts that are the only ones, of which none is absent. */
+function wholeCounts(field: string, column: Uint32Array | Int32Array): Uint32Array {
+  const counts = new Uint32Array(column);
+  const most = column instanceof Int32Array ? 2 ** 31 - 1 : MOST_TOKENS; // past it are those below 0
+  for (let row = 0; row < counts.length; row++) if (counts[row] > most) countOf(field, column[row], row);
+  return counts;
+}
 
 function hasWords(masks: PackedLossMasks | null, row: number): boolean {
   return masks !== null && masks.wordOffsets[row + 1] > masks.wordOffsets[row];

@@ -68,47 +68,41 @@ export class IdCoder {
   }
 
   #codeNarrow(column: Int32Array | Uint32Array, present: Uint8Array | null, codes: Uint32Array): void {
-    let last = Number.NaN;
-    let lastCode = NO_ID;
-    for (let row = 0; row < codes.length; row++) {
-      if (present !== null && present[row] === 0) continue;
-      const value = column[row];
-      if (value !== last) lastCode = this.codeOfInteger(value);
-      codes[row] = lastCode;
-      last = value;
-    }
-  }
-
-  /**
-   * Offsets are taken modulo 2^32: of the integers with the same low half, the one in the range of offsets is the one
-   * whose high half is the base's, or the next where the low half has passed the base's.
-   */
-  #codeWide(column: BigInt64Array | BigUint64Array, present: Uint8Array | null, codes: Uint32Array): void {
-    const halves = new Int32Array(column.buffer, column.byteOffset, column.length * 2);
-    const isSigned = column instanceof BigInt64Array;
-    let range = this.#offsetRange(isSigned);
+    let base = this.#base ?? Number.NaN;
     let lastRow = -1;
     for (let row = 0; row < codes.length; row++) {
-      const low = halves[2 * row];
-      const high = halves[2 * row + 1];
-      const offset = (low - range.low) >>> 0;
-      const carry = low >>> 0 < range.low >>> 0 ? 1 : 0;
-      if (high === ((range.high + carry) | 0) && offset >= range.from && offset < range.to) {
+      const offset = column[row] - base;
+      if (offset >= 0 && offset < FIRST_DICTIONARY_CODE) {
         codes[row] = offset;
         continue;
       }
       if (present !== null && present[row] === 0) continue;
+      const isRepeated = lastRow >= 0 && column[row] === column[lastRow];
+      codes[row] = isRepeated ? codes[lastRow] : this.codeOfInteger(column[row]);
+      base = this.#base ?? Number.NaN;
+      lastRow = row;
+    }
+  }
+
+  #codeWide(column: BigInt64Array | BigUint64Array, present: Uint8Array | null, codes: Uint32Array): void {
+    const halves = new Int32Array(column.buffer, column.byteOffset, column.length * 2);
+    const isSigned = column instanceof BigInt64Array;
+    let lastRow = -1;
+    for (let row = 0; row < codes.length; row++) {
+      row = codeOffsets(halves, this.#offsetRange(isSigned), codes, row);
+      if (row === codes.length || (present !== null && present[row] === 0)) continue;
+      const low = halves[2 * row];
+      const high = halves[2 * row + 1];
       if (lastRow < 0 || low !== halves[2 * lastRow] || high !== halves[2 * lastRow + 1]) {
         const value = (isSigned ? high : high >>> 0) * TWO_32 + (low >>> 0);
         codes[row] = this.codeOfInteger(Number.isSafeInteger(value) ? value : column[row]);
-        range = this.#offsetRange(isSigned);
       } else codes[row] = codes[lastRow];
       lastRow = row;
     }
   }
 
   /** Halves of the base, and the offsets from it that are codes; none while there is no base. */
-  #offsetRange(isSigned: boolean): { low: number; high: number; from: number; to: number } {
+  #offsetRange(isSigned: boolean): OffsetRange {
     const base = this.#base;
     if (base === null) return { low: 0, high: 0, from: 0, to: 0 };
     // Of unsigned integers none is below zero: what would be has a high half that means another.
@@ -205,6 +199,34 @@ export class IdCoder {
   #intern(kind: number, bytes: Uint8Array): number {
     return this.#entries.intern(kind, bytes, 0, bytes.length) + FIRST_DICTIONARY_CODE;
   }
+}
+
+/** Halves of a base, and the offsets from it that are codes. */
+interface OffsetRange {
+  readonly low: number;
+  readonly high: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Codes of 64-bit integers, given as halves, up to the first whose code is no offset; returns its row. Offsets are taken
+ * modulo 2^32: of the integers with the same low half, the one in the range of offsets is the one whose high half is the
+ * base's, or the next where the low half has passed the base's.
+ */
+function codeOffsets(
+  halves: Int32Array,
+  { low, high, from, to }: OffsetRange,
+  codes: Uint32Array,
+  row: number,
+): number {
+  for (; row < codes.length; row++) {
+    const offset = (halves[2 * row] - low) >>> 0;
+    const carry = halves[2 * row] >>> 0 < low >>> 0 ? 1 : 0;
+    if (halves[2 * row + 1] !== ((high + carry) | 0) || offset < from || offset >= to) return row;
+    codes[row] = offset;
+  }
+  return row;
 }
 
 /** A number that threads share: the base of the coders that have it, once one of them has met an integer. */

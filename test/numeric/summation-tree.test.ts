@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { TreeAccumulator } from '../../src/numeric/summation-tree.ts';
+import { BLOCK_LENGTH, sumOfBlock, TreeAccumulator } from '../../src/numeric/summation-tree.ts';
 import { Random } from '../support/random.ts';
 
 /** The definition: pair neighbours level by level; a last one without a neighbour goes up unchanged. */
@@ -111,6 +111,32 @@ describe('pieces of a power of two', () => {
   test('matter: pieces of three give other bits', () => {
     const values = unruly(11, 300);
     expect(piecewise(values, 3)).not.toBe(accumulated(values));
+  });
+});
+
+describe('blocks', () => {
+  test('have the sum of their values, for every n', () => {
+    for (let count = 0; count <= BLOCK_LENGTH; count++) {
+      const values = unruly(count, count);
+      expect(sumOfBlock(Float64Array.from(values), count), `n = ${count}`).toBe(pairwise(values));
+    }
+  });
+
+  test('are subtrees: their sums are added as values are', () => {
+    for (const count of [65, 127, 128, 129, 191, 192, 193, 1000, 4097]) {
+      const values = unruly(count, count);
+      const sums: number[] = [];
+      for (let from = 0; from < count; from += BLOCK_LENGTH) {
+        const block = values.slice(from, from + BLOCK_LENGTH);
+        sums.push(sumOfBlock(Float64Array.from(block), block.length));
+      }
+      expect(accumulated(sums), `n = ${count}`).toBe(pairwise(values));
+    }
+  });
+
+  test('leave the sign of a single zero, and what is no number', () => {
+    expect(sumOfBlock(Float64Array.of(-0), 1)).toBe(-0);
+    expect(sumOfBlock(Float64Array.of(Infinity, 1, -Infinity), 3)).toBeNaN();
   });
 });
 
