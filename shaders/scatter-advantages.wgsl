@@ -1,5 +1,4 @@
-// Every row takes the advantage of its rollout, bounded and rounded; one invocation writes one row, so no two write the
-// same place.
+// Every row takes the advantage of its rollout; one invocation writes one row, so no two write the same place.
 
 struct Parameters {
   first_item: u32,
@@ -8,17 +7,12 @@ struct Parameters {
   element_base: u32,
   segment_base: u32,
   every_rollout_counts: u32,
-  bounded: u32,
-  low_low: u32,
-  low_high: u32,
-  high_low: u32,
-  high_high: u32,
 }
 
 @group(0) @binding(0) var<uniform> parameters: Parameters;
 @group(0) @binding(1) var<storage, read> row_rollout: array<u32>;
 @group(0) @binding(2) var<storage, read> slots: array<u32>;
-@group(0) @binding(3) var<storage, read> advantages: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> advantages: array<u32>;
 @group(0) @binding(4) var<storage, read_write> row_advantages: array<u32>;
 
 @compute @workgroup_size(workgroup_size)
@@ -35,8 +29,6 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   if (slot == NOT_COUNTED) {
     row_advantages[at] = 0u;
   } else {
-    let low = vec2<u32>(parameters.low_low, parameters.low_high);
-    let high = vec2<u32>(parameters.high_low, parameters.high_high);
-    row_advantages[at] = advantage_bits(advantages[slot], parameters.bounded, low, high);
+    row_advantages[at] = advantages[slot];
   }
 }

@@ -2,7 +2,8 @@
 
 import { adjustRewards, requireInputs } from './estimators/rewards.ts';
 import { isPassThrough } from './estimators/rule.ts';
-import { requireSharedRewards, type SiblingSurvey, surveySiblings } from './estimators/siblings.ts';
+import { type SiblingSurvey, surveySiblings } from './estimators/sibling-survey.ts';
+import { requireSharedRewards } from './estimators/siblings.ts';
 import { checkOptions, type NormalizeOptions, type Settings } from './options.ts';
 import type { GroupingOptions } from './plan/groups.ts';
 import { type Plan, planBatch } from './plan/plan.ts';
@@ -54,7 +55,8 @@ export function adjustBatch(
   const { rewards: rawRewards } = settings.estimator.clipReward
     ? adjustRewards(columns, { ...settings.estimator, clipReward: null })
     : adjusted;
-  return { columns: adjusted, rawRewards, survey: surveySiblings(plan, adjusted) };
+  const isMainstream = settings.policies.siblings === 'mainstream' && !isPassThrough(settings.estimator);
+  return { columns: adjusted, rawRewards, survey: surveySiblings(plan, adjusted, isMainstream) };
 }
 
 function refuseMissing(columns: SampleColumns, { policies }: Settings, requireIdentity: boolean): void {

@@ -1,10 +1,10 @@
 /** What a run says about itself: the summary of the command line and the report of the library. */
 
 import type { DialectName } from './estimators/dialects.ts';
-import { findDoubts, looksNormalized } from './estimators/doubts.ts';
+import { looksNormalized } from './estimators/doubts.ts';
 import type { ExclusionReason, SiblingPolicy } from './estimators/policies.ts';
 import { isPassThrough, type Rule } from './estimators/rule.ts';
-import type { Disagreement, SiblingSurvey } from './estimators/siblings.ts';
+import type { Disagreement, SiblingSurvey } from './estimators/sibling-survey.ts';
 import type { Outcome, Work } from './kernels/program.ts';
 import type { AdapterDescription } from './kernels/webgpu/adapter-description.ts';
 import type { NormalizeOptions, Settings } from './options.ts';
@@ -95,11 +95,8 @@ export function buildReport(facts: Facts): Report {
   const { work, settings, outcome, survey, use, seconds } = facts;
   const { columns, plan, estimator, policies } = work;
   const examples = survey.examples.map((example) => ({ ...example, rows: example.rows.map((row) => row + 1) }));
-  const isMainstream = policies.siblings === 'mainstream' && !isPassThrough(estimator);
-  const doubts = findDoubts(plan, columns, isMainstream ? survey.disagreeing : 0);
   const warnings = warningsOf({
     ...facts,
-    doubts,
     looksNormalized: !isPassThrough(estimator) && looksNormalized(plan, columns.rewards),
     fellBack: use.fellBack ? use.reason : null,
   });
@@ -119,7 +116,7 @@ export function buildReport(facts: Facts): Report {
     unscaled_groups: outcome.unscaledGroups,
     counted_rollouts: outcome.countedRollouts,
     excluded: outcome.excluded,
-    doubtful_representatives: doubts.count,
+    doubtful_representatives: survey.doubts.count,
     warnings: warnings.map(({ text }) => text),
     warning_codes: warnings.map(({ code }) => code),
     backend: use.backend,

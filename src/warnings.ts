@@ -1,8 +1,7 @@
 /** What surprised a run: each warning has a code that scripts can rely on and a text for people. */
 
-import type { Doubt } from './estimators/doubts.ts';
 import { isPassThrough, zeroesFlatGroups } from './estimators/rule.ts';
-import type { SiblingSurvey } from './estimators/siblings.ts';
+import type { SiblingSurvey } from './estimators/sibling-survey.ts';
 import type { Outcome, Work } from './kernels/program.ts';
 import type { NormalizeOptions, Settings } from './options.ts';
 import { describeUngrouped } from './plan/groups.ts';
@@ -39,7 +38,6 @@ export interface WarningFacts {
   readonly options: NormalizeOptions;
   readonly outcome: Outcome;
   readonly survey: SiblingSurvey;
-  readonly doubts: Doubt;
   /** Rewards of most groups have mean 0 and deviation 1 already. */
   readonly looksNormalized: boolean;
   /** Why the CPU computed although a GPU was to; null: it did not. */
@@ -119,13 +117,13 @@ function keyWarnings({ columns, plan }: Work): Warning[] {
   return warnings;
 }
 
-function siblingWarnings({ work, survey, doubts }: WarningFacts): Warning[] {
+function siblingWarnings({ work, survey }: WarningFacts): Warning[] {
   const { columns, policies } = work;
   const warnings: Warning[] = [];
   if (survey.disagreeing > 0) warnings.push({ code: 'disagreement', text: disagreementText(work, survey) });
-  if (doubts.count > 0) {
-    const { rollout, row, why } = doubts.first!;
-    const text = `the representatives of ${doubts.count} rollouts are doubtful, and their siblings have other rewards; the first is ${columns.place(row)} for rollout ${rollout}: ${why}`;
+  if (survey.doubts.count > 0) {
+    const { rollout, row, why } = survey.doubts.first!;
+    const text = `the representatives of ${survey.doubts.count} rollouts are doubtful, and their siblings have other rewards; the first is ${columns.place(row)} for rollout ${rollout}: ${why}`;
     warnings.push({ code: 'doubtful-representative', text });
   }
   const named = policies.exclude.filter((reason) => ['truncated', 'aborted', 'failed'].includes(reason));

@@ -1,6 +1,6 @@
 /** Representatives that may not be what their writer thinks; they matter only where siblings have different rewards. */
 import { type Plan, rowAt } from '../plan/plan.ts';
-import { type SampleColumns, statusOf } from '../samples/columns.ts';
+import { COUNT_THE_MASK, type SampleColumns, statusOf } from '../samples/columns.ts';
 import { tokensOfRow } from '../samples/row-tokens.ts';
 import { sameReward } from './siblings.ts';
 
@@ -10,66 +10,93 @@ export interface Doubt {
   readonly first: { readonly rollout: string; readonly row: number; readonly why: string } | null;
 }
 
-const NONE: Doubt = { count: 0, first: null };
+export const NO_DOUBT: Doubt = { count: 0, first: null };
 /** A representative that is ahead by a smaller part of its tokens is as good as tied. */
 const SMALLEST_LEAD = 0.1;
 
 /** Under `mainstream`: representatives that were cut short, are hardly ahead, or stand alone among their siblings. */
-export function findDoubts(plan: Plan, columns: SampleColumns, disagreeing: number): Doubt {
-  if (disagreeing === 0 || columns.fixedTokens === null) return NONE;
-  let count = 0;
-  let first: Doubt['first'] = null;
-  for (let rollout = 0; rollout < plan.rolloutCount; rollout++) {
-    const start = plan.rowOffsets[rollout];
-    const end = plan.rowOffsets[rollout + 1];
-    if (end - start < 2) continue;
-    if (agree(plan, columns.rewards, start, end, -1)) continue;
-    const [row, why] = doubtOf(plan, columns, start, end);
-    if (why === null) continue;
-    count++;
-    first ??= { rollout: columns.rolloutIds.describe(columns.rolloutCodes![row]), row, why: why() };
+export class DoubtFinder {
+  readonly #plan: Plan;
+  readonly #columns: SampleColumns;
+  #tokens = new Uint32Array(0);
+  #count = 0;
+  #first: Doubt['first'] = null;
+
+  constructor(plan: Plan, columns: SampleColumns) {
+    this.#plan = plan;
+    this.#columns = columns;
   }
-  return { count, first };
+
+  doubts(): Doubt {
+    return { count: this.#count, first: this.#first };
+  }
+
+  /**
+   * Looks at rollouts of a block.
+   * @param bounds positions of the rows of the block's rollouts
+   * @param rollouts of the block, those whose siblings have different rewards
+   * @param rewards of the block's rows, rollout by rollout
+   */
+  look(bounds: Uint32Array, rollouts: Uint32Array, rewards: Float64Array): void {
+    const base = bounds[0];
+    const tokens = this.#tokensOf(bounds, rollouts);
+    for (let i = 0; i < rollouts.length; i++) {
+      const start = bounds[rollouts[i]] - base;
+      const end = bounds[rollouts[i] + 1] - base;
+      let best = start;
+      let most = -1;
+      let second = -1;
+      for (let at = start; at < end; at++) {
+        if (tokens[at] > most) {
+          second = most;
+          most = tokens[at];
+          best = at;
+        } else if (tokens[at] > second) second = tokens[at];
+      }
+      const row = rowAt(this.#plan, base + best);
+      const status = statusOf(this.#columns.flags, row);
+      const wasCut = status === 'truncated' || status === 'aborted';
+      const isAlone = !wasCut && end - start > 2 && othersAgree(rewards, start, end, best);
+      if (!wasCut && !isAlone && !isHardlyAhead(most, second)) continue;
+      this.#count++;
+      if (this.#first !== null) continue;
+      let why = `it has ${most} trainable tokens, the next ${second}`;
+      if (wasCut) why = `it is ${status}`;
+      else if (isAlone)
+        why = `its reward ${rewards[best]} is the only one among ${end - start}, the others have ${rewards[best === start ? start + 1 : start]}`;
+      const { rolloutIds, rolloutCodes } = this.#columns;
+      this.#first = { rollout: rolloutIds.describe(rolloutCodes![row]), row, why };
+    }
+  }
+
+  /** Tokens of the rows of these rollouts, each at its row's place in the block; looked up before any is looked at. */
+  #tokensOf(bounds: Uint32Array, rollouts: Uint32Array): Uint32Array {
+    const base = bounds[0];
+    const rowCount = bounds[bounds.length - 1] - base;
+    if (this.#tokens.length < rowCount) this.#tokens = new Uint32Array(rowCount);
+    const tokens = this.#tokens;
+    const { rowsByRollout } = this.#plan;
+    const fixedTokens = this.#columns.fixedTokens!;
+    for (let i = 0; i < rollouts.length; i++) {
+      for (let position = bounds[rollouts[i]]; position < bounds[rollouts[i] + 1]; position++) {
+        const row = rowsByRollout === null ? position : rowsByRollout[position];
+        const fixed = fixedTokens[row];
+        tokens[position - base] = fixed === COUNT_THE_MASK ? tokensOfRow(this.#columns, row)! : fixed;
+      }
+    }
+    return tokens;
+  }
 }
 
-/** Looks at the rows of one rollout; the words are made for the first doubt alone. */
-function doubtOf(
-  plan: Plan,
-  columns: SampleColumns,
-  start: number,
-  end: number,
-): [row: number, why: (() => string) | null] {
-  const { rewards, flags } = columns;
-  let best = start;
-  let most = -1;
-  let second = -1;
-  for (let position = start; position < end; position++) {
-    const tokens = tokensOfRow(columns, rowAt(plan, position)) ?? 0;
-    if (tokens > most) {
-      second = most;
-      most = tokens;
-      best = position;
-    } else if (tokens > second) second = tokens;
-  }
-  const row = rowAt(plan, best);
-  const status = statusOf(flags, row);
-  if (status === 'truncated' || status === 'aborted') return [row, () => `it is ${status}`];
-  if (end - start > 2 && agree(plan, rewards, start, end, best)) {
-    const other = rowAt(plan, best === start ? start + 1 : start);
-    const why = () =>
-      `its reward ${rewards[row]} is the only one among ${end - start}, the others have ${rewards[other]}`;
-    return [row, why];
-  }
-  if (most > second && most - second < SMALLEST_LEAD * most)
-    return [row, () => `it has ${most} trainable tokens, the next ${second}`];
-  return [row, null];
+/** Equal counts are a tie, and no doubt: then the first row stands by the rule. */
+function isHardlyAhead(most: number, second: number): boolean {
+  return most > second && most - second < SMALLEST_LEAD * most;
 }
 
-/** Whether the rows at some positions, but for one of them, have one reward. */
-function agree(plan: Plan, rewards: Float64Array, start: number, end: number, but: number): boolean {
-  const first = rewards[rowAt(plan, but === start ? start + 1 : start)];
-  for (let position = start; position < end; position++)
-    if (position !== but && !sameReward(rewards[rowAt(plan, position)], first)) return false;
+/** Whether the rows but for one of them have one reward. */
+function othersAgree(rewards: Float64Array, start: number, end: number, but: number): boolean {
+  const first = rewards[but === start ? start + 1 : start];
+  for (let at = start; at < end; at++) if (at !== but && !sameReward(rewards[at], first)) return false;
   return true;
 }
 

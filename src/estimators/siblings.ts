@@ -1,71 +1,11 @@
-/** What the siblings of a rollout say: whether they agree, and the reward of a rollout under mean and sum. */
+/** What the siblings of a rollout say where they must share one reward, and the reward of a rollout under mean and sum. */
 import { InputError } from '../errors.ts';
 import { type Plan, rowAt } from '../plan/plan.ts';
 import type { SampleColumns } from '../samples/columns.ts';
 import type { SiblingPolicy } from './policies.ts';
 
-/** A rollout whose siblings carry different rewards. Rows count from 0; a missing reward is null. */
-export interface Disagreement {
-  readonly rollout: string;
-  readonly rows: readonly number[];
-  readonly rewards: readonly (number | null)[];
-}
-
-export interface SiblingSurvey {
-  /** Rollouts with more than one row. */
-  readonly multiRow: number;
-  /** Those whose rewards are not all equal (-0 equals 0; missing equals missing only). */
-  readonly disagreeing: number;
-  readonly examples: readonly Disagreement[];
-}
-
-const EXAMPLES = 3;
-const ROWS_PER_EXAMPLE = 8;
-
-export function surveySiblings(plan: Plan, columns: SampleColumns): SiblingSurvey {
-  const { rowOffsets, rolloutCount, rowCount } = plan;
-  const examples: Disagreement[] = [];
-  let multiRow = 0;
-  let disagreeing = 0;
-  if (rolloutCount === rowCount) return { multiRow, disagreeing, examples };
-  for (let rollout = 0; rollout < rolloutCount; rollout++) {
-    const start = rowOffsets[rollout];
-    const end = rowOffsets[rollout + 1];
-    if (end - start < 2) continue;
-    multiRow++;
-    if (agree(plan, columns.rewards, start, end)) continue;
-    if (disagreeing++ < EXAMPLES) examples.push(describe(plan, columns, start, end));
-  }
-  return { multiRow, disagreeing, examples };
-}
-
-function agree(plan: Plan, rewards: Float64Array, start: number, end: number): boolean {
-  const first = rewards[rowAt(plan, start)];
-  for (let position = start + 1; position < end; position++) {
-    if (!sameReward(rewards[rowAt(plan, position)], first)) return false;
-  }
-  return true;
-}
-
-function describe(plan: Plan, columns: SampleColumns, start: number, end: number): Disagreement {
-  const rows: number[] = [];
-  for (let position = start; position < Math.min(end, start + ROWS_PER_EXAMPLE); position++)
-    rows.push(rowAt(plan, position));
-  // The rows shown must show the difference, however far down it is.
-  for (let position = start + ROWS_PER_EXAMPLE; position < end; position++) {
-    const row = rowAt(plan, position);
-    if (sameReward(columns.rewards[row], columns.rewards[rows[0]])) continue;
-    rows.push(row);
-    break;
-  }
-  const rollout = columns.rolloutIds.describe(columns.rolloutCodes![rows[0]]);
-  return { rollout, rows, rewards: rows.map((row) => presentOrNull(columns.rewards[row])) };
-}
-
 /** -0 equals 0; missing equals missing. */
 export const sameReward = (a: number, b: number) => a === b || (Number.isNaN(a) && Number.isNaN(b));
-
-const presentOrNull = (reward: number) => (Number.isNaN(reward) ? null : reward);
 
 /**
  * `--siblings shared`: the present rewards of a rollout's rows must be exactly equal.

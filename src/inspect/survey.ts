@@ -1,5 +1,5 @@
 /** What is found in the batches of a file before anything is normalized, under the names of `rollnorm inspect --json`. */
-import { surveySiblings } from '../estimators/siblings.ts';
+import { surveySiblings } from '../estimators/sibling-survey.ts';
 import { NO_ROW } from '../kernels/details.ts';
 import type { Finding } from '../plan/hygiene.ts';
 import type { TierFinding } from '../plan/tiers.ts';
@@ -213,7 +213,7 @@ export class Surveyor {
   }
 
   #addSiblings({ plan, columns }: Look): void {
-    const { multiRow, disagreeing, examples } = surveySiblings(plan, columns);
+    const { multiRow, disagreeing, examples } = surveySiblings(plan, columns, false);
     this.#multiRow += multiRow;
     this.#disagreeing += disagreeing;
     for (const { rollout, rows, rewards } of examples) {

@@ -1,7 +1,8 @@
 /** Runs the CPU twins of the kernels. */
 import { requirePieceLength } from '../plan/reduction.ts';
 import type { Executor, KernelArray, Workspace } from './executor.ts';
-import { allocateHost, type ElementType, type HostArray, runTwin } from './kernel.ts';
+import { type ElementType, type HostArray, runTwin } from './kernel.ts';
+import { SpareArrays } from './spare-arrays.ts';
 
 export interface CpuLimits {
   /** Default: no segment is ever cut. */
@@ -28,6 +29,7 @@ class CpuArray<T extends ElementType> implements KernelArray<T> {
 export function cpuExecutor(limits: CpuLimits = {}): Executor {
   const { pieceLength = 2 ** 31, tileRollouts = 1 << 14, tileRows = 1 << 16 } = limits;
   requirePieceLength(pieceLength, 2 ** 31);
+  const spare = new SpareArrays(tileRollouts);
   return {
     backend: 'cpu',
     pieceLength,
@@ -35,21 +37,26 @@ export function cpuExecutor(limits: CpuLimits = {}): Executor {
     tileRows,
     hasTables: true,
     fits: () => false, // tiles keep the arrays between two kernels small, whatever the batch
-    workspace: cpuWorkspace,
+    workspace: () => cpuWorkspace(spare),
   };
 }
 
 const hostOf = <T extends ElementType>(array: KernelArray<T>) => (array as CpuArray<T>).host;
 
-function cpuWorkspace(): Workspace {
+function cpuWorkspace(spare: SpareArrays): Workspace {
+  const outputs: HostArray[] = [];
   return {
     input: (type, host) => new CpuArray(type, host),
-    output: (type, length) => new CpuArray(type, allocateHost(type, length)),
+    output(type, length) {
+      const host = spare.take(type, length);
+      outputs.push(host);
+      return new CpuArray(type, host);
+    },
     async run(kernel, parameters, itemCount, arrays, { elementBase = 0 } = {}) {
       runTwin(kernel, parameters, itemCount, (name) => arrays[name] && hostOf(arrays[name]), elementBase);
     },
     read: async (array) => hostOf(array),
     release() {},
-    close() {},
+    close: () => spare.give(outputs.splice(0)),
   };
 }

@@ -16,7 +16,7 @@ export interface Bases {
 export interface Workspace {
   /** Gives kernels a host array to read; the caller must not change it before close(). */
   input<T extends ElementType>(type: T, host: HostArray<T>): KernelArray<T>;
-  /** An array for a kernel to fill. Until then it holds no plausible number. */
+  /** An array for a kernel to fill, every entry of it. Until then a device's holds no plausible number. */
   output<T extends ElementType>(type: T, length: number): KernelArray<T>;
   /** Runs a kernel over the items [0, itemCount). A null array is one that the parameters say is unused. */
   run<B extends BindingMap, P extends string>(

@@ -2,13 +2,14 @@
 import { InputError } from '../errors.ts';
 import type { Estimator } from '../estimators/estimators.ts';
 import { Exclusion } from '../estimators/exclusion.ts';
-import type { ExclusionReason, Policies } from '../estimators/policies.ts';
+import type { ExclusionReason, Policies, SiblingPolicy } from '../estimators/policies.ts';
 import { isPassThrough, zeroesFlatGroups } from '../estimators/rule.ts';
 import { combineSiblings } from '../estimators/siblings.ts';
 import { wordsOf } from '../numeric/words.ts';
 import { type Plan, rowAt } from '../plan/plan.ts';
 import { type Tile, tileOf, tilesOf } from '../plan/tiles.ts';
 import type { SampleColumns } from '../samples/columns.ts';
+import { gatherDoubles, gatherWords } from '../samples/gather.ts';
 import { abortable } from './abortable.ts';
 import { GROUP_STATUS, NOT_COUNTED } from './codes.ts';
 import { type Details, emptyDetails } from './details.ts';
@@ -19,7 +20,13 @@ import { countMaskTokens } from './stages/count-tokens.ts';
 import { divisorsOf } from './stages/divisors.ts';
 import { Groups } from './stages/group-statistics.ts';
 import { type NormalizedGroups, normalizeGroups } from './stages/normalize-groups.ts';
-import { gatherRewards, type RowOrder, selectRepresentatives } from './stages/select-representatives.ts';
+import {
+  choosesByReward,
+  gatherRewards,
+  type RolloutRows,
+  type RowOrder,
+  selectRepresentatives,
+} from './stages/select-representatives.ts';
 import { KERNELS } from './table.ts';
 
 /** A validated batch and what to do with it. */
@@ -111,10 +118,8 @@ async function passThroughRewards(
   const workspace = executor.workspace([rewards.byteLength, rowAdvantages.byteLength]);
   try {
     const output = workspace.output('f32', rowCount);
-    await workspace.run(KERNELS.passThrough, boundsOf(estimator), rowCount, {
-      rewards: workspace.input('f64', rewards),
-      rowAdvantages: output,
-    });
+    const advantages = workspace.input('f64', rewards);
+    await workspace.run(KERNELS.roundAdvantages, boundsOf(estimator), rowCount, { advantages, rounded: output });
     rowAdvantages.set(await workspace.read(output));
     const none = {
       flatGroups: 0,
@@ -146,7 +151,7 @@ function wholeBatchBytes({ columns, plan, estimator }: Work): number[] {
     { length: rewardCount + EXTRA_ARRAYS[estimator.scale === 'peers' ? 'peers' : 'others'] },
     () => 8,
   );
-  const perRollout = [4, 4, 8, 8, 8, 4, ...values].map((bytes) => bytes * (plan.rolloutCount + 1));
+  const perRollout = [4, 4, 8, 8, 8, 4, 4, ...values].map((bytes) => bytes * (plan.rolloutCount + 1));
   const perGroup = [4, 8, 8, 8, 8, 8, 4, 4, 4, 4].map((bytes) => bytes * (plan.groupCount + 1));
   const masks = columns.lossMasks ? [columns.lossMasks.words.byteLength, columns.lossMasks.wordOffsets.byteLength] : [];
   return [...perRow, ...more, ...perRollout, ...perGroup, ...masks];
@@ -337,15 +342,21 @@ class BatchRun {
   async scatter(rowAdvantages: Float32Array): Promise<void> {
     const shared = this.#shared;
     const { rowCount, rowRollout } = this.#work.plan;
+    const counted = this.#countedAdvantages();
+    const advantages = shared.output('f32', counted.length);
+    await shared.run(KERNELS.roundAdvantages, boundsOf(this.#work.estimator), counted.length, {
+      advantages: counted,
+      rounded: advantages,
+    });
+    shared.release(counted);
     const rows = shared.output('f32', rowCount);
     const arrays = {
       rowRollout: shared.input('u32', rowRollout),
       slots: this.#slots && shared.input('u32', this.#slots),
-      advantages: this.#countedAdvantages(),
+      advantages,
       rowAdvantages: rows,
     };
-    const parameters = { everyRolloutCounts: this.#slots ? 0 : 1, ...boundsOf(this.#work.estimator) };
-    await shared.run(KERNELS.scatterAdvantages, parameters, rowCount, arrays);
+    await shared.run(KERNELS.scatterAdvantages, { everyRolloutCounts: this.#slots ? 0 : 1 }, rowCount, arrays);
     rowAdvantages.set(await shared.read(rows));
   }
 
@@ -460,12 +471,7 @@ class BatchRun {
         return workspace.input('f64', own);
       };
     } else {
-      const order = this.#orderOf(workspace, tile);
-      const rows = {
-        ...order,
-        tokens: this.#tokensOf(workspace, tile),
-        rewards: this.#columnOf(workspace, tile, columns.rewards),
-      };
+      const rows = this.#rowsOf(workspace, tile, siblings);
       const rowOffsets = plan.rowOffsets.subarray(tile.firstRollout, tile.rolloutEnd + 1);
       const winners = await selectRepresentatives(workspace, this.#executor.pieceLength, rowOffsets, rows, siblings);
       const positions = this.#exclusion || this.#details ? await workspace.read(winners) : null;
@@ -477,6 +483,7 @@ class BatchRun {
             kept.rollouts.map((rollout) => positions![rollout - tile.firstRollout]),
           )
         : winners;
+      const order = this.#orderOf(workspace, tile);
       valuesOf = (column) => gatherRewards(workspace, order, this.#columnOf(workspace, tile, column), chosen);
     }
     const values: KernelArray<'f64'>[] = [];
@@ -495,7 +502,7 @@ class BatchRun {
     const offsets = this.#work.plan.groupOffsets.subarray(firstGroup, groupEnd + 1);
     if (!this.#exclusion)
       return {
-        groupOffsets: firstRollout === 0 ? offsets : offsets.map((offset) => offset - firstRollout),
+        groupOffsets: fromZero(offsets),
         rollouts: null,
       };
     const groupOffsets = new Uint32Array(offsets.length);
@@ -512,7 +519,25 @@ class BatchRun {
     return { groupOffsets, rollouts: rollouts.subarray(0, count) };
   }
 
-  /** Rows as they lie where kernels can reach all of them; else the tile's rows alone, brought into order here. */
+  /** What the rows of a rollout are compared by; in a tile it is brought into order here. */
+  #rowsOf(workspace: Workspace, tile: Tile, policy: SiblingPolicy): RolloutRows {
+    const { rewards } = this.#work.columns;
+    if (this.#whole)
+      return {
+        ...this.#orderOf(workspace, tile),
+        tokens: this.#tokens,
+        rewards: this.#columnOf(workspace, tile, rewards),
+      };
+    return {
+      rowsInOrder: 1,
+      rowsByRollout: null,
+      firstPosition: tile.firstPosition,
+      tokens: this.#hostTokens && workspace.input('u32', this.#packed(tile, this.#hostTokens, gatherWords)),
+      rewards: choosesByReward(policy) ? workspace.input('f64', this.#packed(tile, rewards, gatherDoubles)) : null,
+    };
+  }
+
+  /** Rows as they lie where kernels can reach all of them; else the tile's rows alone, in order. */
   #orderOf(workspace: Workspace, { firstPosition, positionEnd }: Tile): RowOrder {
     const order = this.#work.plan.rowsByRollout?.subarray(firstPosition, positionEnd) ?? null;
     if (!this.#reachesAll()) return { rowsInOrder: 1, rowsByRollout: null, firstPosition };
@@ -525,7 +550,7 @@ class BatchRun {
   }
 
   #columnOf(workspace: Workspace, tile: Tile, column: Float64Array): KernelArray<'f64'> {
-    if (!this.#reachesAll()) return workspace.input('f64', this.#own(tile, column));
+    if (!this.#reachesAll()) return workspace.input('f64', this.#packed(tile, column, gatherDoubles));
     let array = this.#sharedInputs.get(column);
     if (!array) {
       array = this.#shared.input('f64', column);
@@ -534,14 +559,14 @@ class BatchRun {
     return array;
   }
 
-  #tokensOf(workspace: Workspace, tile: Tile): KernelArray<'u32'> | null {
-    if (this.#reachesAll()) return this.#tokens;
-    return this.#hostTokens && workspace.input('u32', this.#own(tile, this.#hostTokens));
-  }
-
-  #own<T extends Float64Array | Uint32Array>({ firstPosition, positionEnd }: Tile, rows: T): T {
+  /** The rows of a tile in order. */
+  #packed<T extends Float64Array | Uint32Array>(
+    { firstPosition, positionEnd }: Tile,
+    rows: T,
+    gather: (from: T, order: Uint32Array) => T,
+  ): T {
     const order = this.#work.plan.rowsByRollout?.subarray(firstPosition, positionEnd);
-    return order ? pack(rows, order) : (rows.subarray(firstPosition, positionEnd) as T);
+    return order ? gather(rows, order) : (rows.subarray(firstPosition, positionEnd) as T);
   }
 
   #judge(tile: Tile, groupOffsets: Uint32Array, statuses: readonly Uint32Array[]): void {
@@ -650,9 +675,10 @@ class BatchRun {
 
 const last = (offsets: Uint32Array) => offsets[offsets.length - 1];
 
-/** The entries at some rows, in their order. */
-function pack<T extends Float64Array | Uint32Array>(rows: T, order: Uint32Array): T {
-  const packed = rows.slice(0, order.length) as T;
-  for (let i = 0; i < order.length; i++) packed[i] = rows[order[i]];
-  return packed;
+/** Offsets less the first. */
+function fromZero(offsets: Uint32Array): Uint32Array {
+  if (offsets[0] === 0) return offsets;
+  const moved = new Uint32Array(offsets.length);
+  for (let i = 0; i < offsets.length; i++) moved[i] = offsets[i] - offsets[0];
+  return moved;
 }

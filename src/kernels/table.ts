@@ -12,7 +12,7 @@ import { groupMedian } from './cpu/group-median.ts';
 import { groupTotal } from './cpu/group-total.ts';
 import { keepBest } from './cpu/keep-best.ts';
 import { normalize } from './cpu/normalize.ts';
-import { passThrough } from './cpu/pass-through.ts';
+import { roundAdvantages } from './cpu/round-advantages.ts';
 import { scatterAdvantages } from './cpu/scatter-advantages.ts';
 import { selectRepresentative } from './cpu/select-representative.ts';
 import { subtractBaselines } from './cpu/subtract-baselines.ts';
@@ -35,6 +35,6 @@ export const KERNELS = {
   normalize,
   divideByPeers,
   addWeighted,
+  roundAdvantages,
   scatterAdvantages,
-  passThrough,
 } as const;

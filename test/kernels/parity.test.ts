@@ -642,42 +642,11 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
     ],
   },
 
-  scatterAdvantages: {
+  roundAdvantages: {
     *cases({ itemCounts }, random) {
       for (const itemCount of itemCounts) {
-        for (const everyRolloutCounts of [0, 1]) {
-          const rollouts = Math.max(1, itemCount >> 1);
-          const inputs = {
-            rowRollout: Uint32Array.from({ length: itemCount }, () => random.below(rollouts)),
-            slots: everyRolloutCounts
-              ? null
-              : Uint32Array.from({ length: rollouts }, () => random.pick([NOT_COUNTED, random.below(rollouts)])),
-            advantages: withMissing(anyValues(rollouts, random), random),
-          };
-          const parameters = { everyRolloutCounts, ...bounds(random) };
-          yield { what: `${itemCount} items`, parameters, itemCount, inputs };
-        }
-      }
-    },
-    changes: [
-      {
-        what: 'a rollout that is not counted gets -0',
-        line: '    row_advantages[at] = 0u;',
-        replacement: '    row_advantages[at] = 0x80000000u;',
-      },
-      {
-        what: 'slots are not looked up',
-        line: '  if (parameters.every_rollout_counts == 0u) {',
-        replacement: '  if (false) {',
-      },
-    ],
-  },
-
-  passThrough: {
-    *cases({ itemCounts }, random) {
-      for (const itemCount of itemCounts) {
-        const rewards = withMissing(anyValues(itemCount, random), random);
-        yield { what: `${itemCount} items`, parameters: bounds(random), itemCount, inputs: { rewards } };
+        const advantages = withMissing(anyValues(itemCount, random), random);
+        yield { what: `${itemCount} items`, parameters: bounds(random), itemCount, inputs: { advantages } };
       }
     },
     changes: [
@@ -704,6 +673,36 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         file: 'binary64-convert',
         line: '  let up = u32((aligned & 0xffu) + (truncated & 1u) > 0x80u);',
         replacement: '  let up = u32((aligned & 0xffu) >= 0x80u);',
+      },
+    ],
+  },
+
+  scatterAdvantages: {
+    *cases({ itemCounts }, random) {
+      for (const itemCount of itemCounts) {
+        for (const everyRolloutCounts of [0, 1]) {
+          const rollouts = Math.max(1, itemCount >> 1);
+          const inputs = {
+            rowRollout: Uint32Array.from({ length: itemCount }, () => random.below(rollouts)),
+            slots: everyRolloutCounts
+              ? null
+              : Uint32Array.from({ length: rollouts }, () => random.pick([NOT_COUNTED, random.below(rollouts)])),
+            advantages: Float32Array.from(withMissing(anyValues(rollouts, random), random)),
+          };
+          yield { what: `${itemCount} items`, parameters: { everyRolloutCounts }, itemCount, inputs };
+        }
+      }
+    },
+    changes: [
+      {
+        what: 'a rollout that is not counted gets -0',
+        line: '    row_advantages[at] = 0u;',
+        replacement: '    row_advantages[at] = 0x80000000u;',
+      },
+      {
+        what: 'slots are not looked up',
+        line: '  if (parameters.every_rollout_counts == 0u) {',
+        replacement: '  if (false) {',
       },
     ],
   },

@@ -5,7 +5,6 @@ import type { Batch } from '../../src/samples/batch.ts';
 
 /** Kernels that the default rule does not need. */
 const OPTIONS: Readonly<Record<string, NormalizeOptions>> = {
-  [KERNELS.passThrough.name]: { estimator: 'raw' },
   [KERNELS.groupMedian.name]: { scale: 'mad' },
   [KERNELS.groupTotal.name]: { estimator: 'maxrl' },
   [KERNELS.subtractBaselines.name]: { estimator: 'remax' },

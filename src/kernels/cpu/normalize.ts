@@ -26,10 +26,11 @@ export const normalize = defineKernel({
       const segment = (wholeSegments === 1 ? item : itemSegments[at]) - segmentBase;
       const isFlat = statuses[segment] === GROUP_STATUS.flat && keepFlat === 0;
       const divisor = divide === 1 ? divisors[segment] : 1;
-      for (let i = bounds[at] - elementBase; i < bounds[at + 1] - elementBase; i++) {
-        const centred = values[i] - references[segment] - centres[segment];
-        advantages[i] = isFlat ? 0 : centred / divisor;
-      }
+      const reference = references[segment];
+      const centre = centres[segment];
+      const end = bounds[at + 1] - elementBase;
+      for (let i = bounds[at] - elementBase; i < end; i++)
+        advantages[i] = isFlat ? 0 : (values[i] - reference - centre) / divisor;
     }
   },
 });

@@ -21,14 +21,15 @@ export const selectRepresentative = defineKernel({
     const { bounds, rowsByRollout, tokens, rewards, winners, ranks } = views;
     for (let item = firstItem; item < firstItem + itemCount; item++) {
       const at = item - itemBase;
+      const end = bounds[at + 1];
       let unwritten = false;
       let winner = bounds[at];
       let best = Number.NEGATIVE_INFINITY;
-      for (let position = bounds[at]; position < bounds[at + 1]; position++) {
+      for (let position = winner; position < end; position++) {
         const row = rowsInOrder === 1 ? position - elementBase : rowsByRollout[position - elementBase];
         const rowTokens = tokensKnown === 1 ? tokens[row] : 0;
         if (rowTokens === UNWRITTEN) unwritten = true;
-        const rank = rankOf(choice, position, rowTokens, rewards[row]);
+        const rank = choice === CHOICE.mainstream ? rowTokens : rankOf(choice, position, rewards[row]);
         if (rank <= best) continue;
         best = rank;
         winner = position;
@@ -40,9 +41,8 @@ export const selectRepresentative = defineKernel({
 });
 
 /** Higher wins. A missing reward ranks below every present one where the reward decides. */
-function rankOf(choice: number, position: number, tokens: number, reward: number): number {
+function rankOf(choice: number, position: number, reward: number): number {
   const present = !Number.isNaN(reward);
-  if (choice === CHOICE.mainstream) return tokens;
   if (choice === CHOICE.last) return position;
   if (choice === CHOICE.shared) return present ? 1 : 0;
   if (choice === CHOICE.first || !present) return Number.NEGATIVE_INFINITY;

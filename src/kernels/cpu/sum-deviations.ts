@@ -2,7 +2,7 @@
  * Twin of sum-deviations.wgsl: over a piece of a group, the tree sum of w d with d = r - r_1, or of w (d - centre)^2; and
  * whether any d is not zero.
  */
-import { TreeAccumulator } from '../../numeric/summation-tree.ts';
+import { BLOCK_LENGTH, sumOfBlock, TreeAccumulator } from '../../numeric/summation-tree.ts';
 import { defineKernel, read, write } from '../kernel.ts';
 
 export const sumDeviations = defineKernel({
@@ -24,19 +24,25 @@ export const sumDeviations = defineKernel({
     const { firstItem, itemCount, itemBase, elementBase, segmentBase, wholeSegments, squared, weighted } = parameters;
     const { bounds, itemSegments, values, references, centres, weights, sums, spreads } = views;
     const tree = new TreeAccumulator();
+    const terms = new Float64Array(BLOCK_LENGTH);
     for (let item = firstItem; item < firstItem + itemCount; item++) {
       const at = item - itemBase;
       const segment = (wholeSegments === 1 ? item : itemSegments[at]) - segmentBase;
       const reference = references[segment];
       const centre = squared === 1 ? centres[segment] : 0;
+      const end = bounds[at + 1] - elementBase;
       let spread = 0;
       tree.reset();
-      for (let i = bounds[at]; i < bounds[at + 1]; i++) {
-        const deviation = values[i - elementBase] - reference;
-        const centred = deviation - centre;
-        const term = squared === 1 ? centred * centred : deviation;
-        tree.add(weighted === 1 ? weights[i - elementBase] * term : term);
-        if (deviation !== 0) spread = 1;
+      for (let start = bounds[at] - elementBase; start < end; start += BLOCK_LENGTH) {
+        const count = Math.min(BLOCK_LENGTH, end - start);
+        for (let i = 0; i < count; i++) {
+          const deviation = values[start + i] - reference;
+          const centred = deviation - centre;
+          const term = squared === 1 ? centred * centred : deviation;
+          terms[i] = weighted === 1 ? weights[start + i] * term : term;
+          if (deviation !== 0) spread = 1;
+        }
+        tree.add(sumOfBlock(terms, count));
       }
       sums[at] = tree.total();
       spreads[at] = spread;

@@ -42,7 +42,8 @@ export class Groups {
     if (this.#references) return this.#references;
     const last = Math.max(0, this.values.length - 1);
     // A group without counted rollouts reads some other group's value; nothing is computed from it.
-    const firsts = this.#offsets.subarray(0, -1).map((offset) => Math.min(offset, last));
+    const firsts = new Uint32Array(this.count);
+    for (let group = 0; group < firsts.length; group++) firsts[group] = Math.min(this.#offsets[group], last);
     const rewards = this.values.length > 0 ? this.values : this.#workspace.input('f64', new Float64Array(1));
     const positions = this.#workspace.input('u32', firsts);
     const order = { rowsInOrder: 1, rowsByRollout: null, firstPosition: 0 } as const;

@@ -18,7 +18,13 @@ export interface RowOrder {
 export interface RolloutRows extends RowOrder {
   /** Null: unknown, so that every choice by tokens is a tie. */
   readonly tokens: KernelArray<'u32'> | null;
-  readonly rewards: KernelArray<'f64'>;
+  /** Null: not needed for the choice. */
+  readonly rewards: KernelArray<'f64'> | null;
+}
+
+/** Whether the choice among a rollout's rows depends on their rewards. */
+export function choosesByReward(policy: SiblingPolicy): boolean {
+  return policy === 'max' || policy === 'min' || policy === 'shared';
 }
 
 /** @param rowOffsets positions of each rollout's rows, the first at rows.firstPosition */

@@ -1,4 +1,4 @@
-// A row's own reward, bounded and rounded once to binary32; one invocation a row.
+// Binary64 advantages, or rewards that pass through, bounded and rounded once to binary32; one invocation rounds one.
 
 struct Parameters {
   first_item: u32,
@@ -14,8 +14,8 @@ struct Parameters {
 }
 
 @group(0) @binding(0) var<uniform> parameters: Parameters;
-@group(0) @binding(1) var<storage, read> rewards: array<vec2<u32>>;
-@group(0) @binding(2) var<storage, read_write> row_advantages: array<u32>;
+@group(0) @binding(1) var<storage, read> advantages: array<vec2<u32>>;
+@group(0) @binding(2) var<storage, read_write> rounded: array<u32>;
 
 @compute @workgroup_size(workgroup_size)
 fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
@@ -26,5 +26,5 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   let at = item - parameters.item_base;
   let low = vec2<u32>(parameters.low_low, parameters.low_high);
   let high = vec2<u32>(parameters.high_low, parameters.high_high);
-  row_advantages[at] = advantage_bits(rewards[at], parameters.bounded, low, high);
+  rounded[at] = advantage_bits(advantages[at], parameters.bounded, low, high);
 }
