@@ -31,11 +31,6 @@ const ZERO = vec2<u32>(0u, 0u);
 const ONE = vec2<u32>(0u, 0x3ff00000u);
 const MAD_FACTOR = vec2<u32>(0xc710cb29u, 0x3ff7b8bau); // 1.4826
 
-// Squares below 2^-996 have lost digits in binary64 (they fall under 2^-1022), and an epsilon below 2^-400 does not hide
-// it. A zero divisor is the extreme case. These are high words; both numbers are not negative.
-const SMALLEST_VARIANCE_SUM_HIGH = 0x01b00000u;
-const SMALLEST_HIDING_EPSILON_HIGH = 0x26f00000u;
-
 fn is_zero(value: vec2<u32>) -> bool {
   return (value.x | (value.y & 0x7fffffffu)) == 0u;
 }
@@ -106,10 +101,9 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   if (status == STATUS_REGULAR) {
     let by_spread = parameters.measure == MEASURE_DEVIATION || parameters.measure == MEASURE_MEDIAN_DISTANCE;
-    let is_small = by_spread && value.y < SMALLEST_VARIANCE_SUM_HIGH;
     if ((divisor.y & 0x7ff00000u) == 0x7ff00000u) {
       status = STATUS_OVERFLOW;
-    } else if (is_zero(divisor) || (is_small && parameters.epsilon_high < SMALLEST_HIDING_EPSILON_HIGH)) {
+    } else if (is_zero(divisor) || (by_spread && vanishes(value, epsilon))) {
       status = STATUS_VANISHING;
     }
     divisors[at] = divisor;

@@ -18,7 +18,7 @@ const SCALE_WORDS: Readonly<Record<Rule['scale'], string>> = {
   batch: "standard deviation of the batch's rewards",
   mad: "1.4826 x median distance from the group's median",
   mean: 'mean of the group',
-  peers: 'standard deviation of the others of the group; where that is 0, by 1 without epsilon',
+  peers: 'standard deviation of the others of the group; where these are equal, by 1 without epsilon',
   none: '-',
 };
 
@@ -32,10 +32,9 @@ export function divisorWords({ scale, meanMustBePositive }: Rule): string {
   return SCALE_WORDS[scale] + (scale === 'mean' && meanMustBePositive ? '; a mean <= 0 gives 0' : '');
 }
 
-/** Divisor of the variance; the peers' is always one less than their number. */
+/** Divisor of the variance. */
 export function ddofWords({ scale, ddof }: Rule): string {
-  if (scale === 'peers') return '1';
-  return scale === 'group' || scale === 'batch' ? String(ddof) : '-';
+  return scale === 'group' || scale === 'batch' || scale === 'peers' ? String(ddof) : '-';
 }
 
 export function singletonWords({ baseline, singleton, epsilon }: Rule): string {

@@ -210,7 +210,7 @@ export const DIALECTS = {
       raw: plainly(PASS_THROUGH, 'raw reward'),
     },
     notes: [
-      'the deviation is that of the other rollouts of the group, and where it is 0 nothing is divided',
+      'the deviation is that of the other rollouts of the group, and where these are equal nothing is divided',
       'use_leave_one_out_baseline off, normalized: --baseline mean --scale group',
       'its binary32 deviation of equal peers may come out as not quite 0, and the advantage as huge (issue 4158)',
       'its groups are equal prompts; here they are equal group ids',

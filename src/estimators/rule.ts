@@ -21,7 +21,7 @@ export type Baseline = (typeof BASELINES)[number];
 /**
  * What the difference is divided by, epsilon added. `group`, `batch`: standard deviation of the rewards counted there.
  * `mad`: 1.4826 times the median distance from the group's median. `mean`: the group's mean. `peers`: standard deviation
- * of the group without the rollout itself, 1 where that is 0. `none`: 1, without epsilon.
+ * of the group without the rollout itself, 1 where the others are equal. `none`: 1, without epsilon.
  */
 export const SCALES = ['group', 'batch', 'mad', 'mean', 'peers', 'none'] as const;
 export type Scale = (typeof SCALES)[number];

@@ -53,6 +53,8 @@ export interface Peers {
   readonly count: number;
   readonly mean: number;
   readonly deviation: number;
+  /** Whether they are all equal. */
+  readonly equal: boolean;
 }
 
 /** Mean and deviation of the other counted rewards of a group, by the engine itself; null: there are none. */
@@ -61,5 +63,6 @@ export async function peersOf(engine: Engine, others: readonly number[], ddof: 0
   const columns = columnsOfBatch({ reward: others });
   const { result } = await compute(engine, columns, { ddof });
   const [{ means, deviations }] = result.details!.groups;
-  return { count: others.length, mean: means[0], deviation: deviations[0] };
+  const equal = others.every((reward) => reward === others[0]);
+  return { count: others.length, mean: means[0], deviation: deviations[0], equal };
 }

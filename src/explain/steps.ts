@@ -223,16 +223,16 @@ function peerSteps(
   const quotient = details.quotients[k][rollout];
   const others = peers?.[k];
   if (!others) return [step('quotient', own.guard_reason ?? 'there are no others', quotient)];
-  const { count, mean, deviation } = others;
+  const { count, mean, deviation, equal } = others;
   const steps = [
     step('baseline', `mean of the ${plural(count, 'other')}`, mean),
     step(
       'divisor',
-      `their standard deviation ${spell(deviation)} + ${spell(epsilon)}; 1 where it is 0`,
-      deviation === 0 ? 1 : deviation + epsilon,
+      `their standard deviation ${spell(deviation)} + ${spell(epsilon)}; 1 where they are equal`,
+      equal ? 1 : deviation + epsilon,
     ),
   ];
-  const divisor = deviation === 0 ? '1' : `(${spell(deviation)} + ${spell(epsilon)})`;
+  const divisor = equal ? '1' : `(${spell(deviation)} + ${spell(epsilon)})`;
   return [...steps, step('quotient', `(${spell(reward)} - ${operand(mean)}) / ${divisor}`, quotient)];
 }
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEngine, InputError, type NormalizeOptions, UsageError } from '../../src/index.ts';
+import { checkOptions } from '../../src/options.ts';
+import { exactRuleAdvantages } from '../support/exact-rules.ts';
 import {
   apart,
   exactAdvantages,
@@ -263,6 +265,67 @@ describe('magnitudes at the ends of binary64', () => {
     await expect(advantagesOf([[most, -most, 0, 2 ** 128, -(2 ** 128)]], { estimator: 'dr_grpo' })).rejects.toThrow(
       /overflows binary32/,
     );
+  });
+});
+
+describe('a divisor that each rollout has of its own', () => {
+  const peers: NormalizeOptions = { like: 'nemo-rl', siblings: 'mainstream' };
+  const { estimator: rule } = checkOptions(peers);
+  const both = (groups: readonly number[][], options: NormalizeOptions) => {
+    const reward = groups.flat();
+    const groupIndex = groups.flatMap((rewards, group) => rewards.map(() => group));
+    const rewards = { a: reward.map((_, row) => row % 3), b: reward };
+    return engine.normalize(options.estimator === 'gdpo' ? { rewards, groupIndex } : { reward, groupIndex }, options);
+  };
+
+  test.each([peers, { ...peers, estimator: 'gdpo' as const }])('that overflows is bad input: %j', async (options) => {
+    for (const rewards of [
+      [1e200, -1e200, 0],
+      [1e200, 0, 0, 0],
+      [0, 1e200, 1e200, 1e200],
+    ])
+      await expect(both([[0, 1], rewards], options)).rejects.toThrow(/^group 2 \(.*: reward: .*overflows binary64/);
+  });
+
+  test.each([peers, { ...peers, estimator: 'gdpo' as const }])('that vanishes is bad input: %j', async (options) => {
+    const tiny = { ...options, epsilon: 0 };
+    for (const rewards of [
+      [0, 1e-170, 3e-170],
+      [0, 2 ** -1074, 0, 0],
+    ])
+      await expect(both([[0, 1], rewards], tiny)).rejects.toThrow(/^group 2 \(.*vanishes in binary64/);
+  });
+
+  test('is 1 where the others are equal, and only there, wherever they stand', async () => {
+    const one = { ...peers, epsilon: 0 };
+    for (const rewards of [
+      [0, 1e-150],
+      [7, 7, 7, 7 + 1e-14],
+      [3, 0.1, 0.1],
+      [0.1, 3, 0.1],
+      [0.1, -0.1, 0, -0],
+    ]) {
+      const { advantages } = await both([rewards], one);
+      const exact = exactRuleAdvantages([rewards.map((reward) => ({ rewards: [reward], tokens: 1 }))], {
+        rule: checkOptions(one).estimator,
+      });
+      expect(outsideBound([...advantages], exact[0]), String(rewards)).toEqual([]);
+    }
+  });
+
+  test.each([
+    [1e20, 1, 2],
+    [1, 1e20, 2],
+    [1, 2, 1e20],
+    [1e9, 0.1, 0.2, 0.3],
+    [1e15, 1e15 + 1, 1e15 + 2, 0],
+    [0, 1e15, 1e15 + 1, 1e15 + 3],
+    [1e30, 1e10, 1, 2],
+    [-1e12, 1e15, 1e15 + 1, 1e15 + 3, 5],
+  ])('costs the others no digits where one is far away: %d, %d, %d', async (...rewards) => {
+    const [advantages] = await advantagesOf([rewards], peers);
+    const exact = exactRuleAdvantages([rewards.map((reward) => ({ rewards: [reward], tokens: 1 }))], { rule });
+    expect(outsideBound(advantages, exact[0])).toEqual([]);
   });
 });
 

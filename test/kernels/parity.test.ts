@@ -1,13 +1,13 @@
 /** Every kernel by itself: the shader and its CPU twin give equal bits for equal inputs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHOICE, GROUP_STATUS, MEASURE, NOT_COUNTED } from '../../src/kernels/codes.ts';
-import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/kernels/cpu/group-divisor.ts';
 import { cpuExecutor } from '../../src/kernels/cpu-executor.ts';
 import type { Executor } from '../../src/kernels/executor.ts';
 import type { Kernel } from '../../src/kernels/kernel.ts';
 import { KERNELS } from '../../src/kernels/table.ts';
 import { gpuExecutor } from '../../src/kernels/webgpu/executor.ts';
 import { GpuSession } from '../../src/kernels/webgpu/session.ts';
+import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/numeric/vanishing.ts';
 import { wordsOf } from '../../src/numeric/words.ts';
 import { planReduction } from '../../src/plan/reduction.ts';
 import { COUNT_THE_MASK } from '../../src/samples/columns.ts';
@@ -463,11 +463,13 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
       },
       {
         what: 'a variance at the threshold vanishes',
-        line: '    let is_small = by_spread && value.y < SMALLEST_VARIANCE_SUM_HIGH;',
-        replacement: '    let is_small = by_spread && value.y <= SMALLEST_VARIANCE_SUM_HIGH;',
+        file: 'vanishing',
+        line: '  return sum.y < SMALLEST_VARIANCE_SUM_HIGH && epsilon.y < SMALLEST_HIDING_EPSILON_HIGH;',
+        replacement: '  return sum.y <= SMALLEST_VARIANCE_SUM_HIGH && epsilon.y < SMALLEST_HIDING_EPSILON_HIGH;',
       },
       {
         what: 'an epsilon at the threshold hides nothing',
+        file: 'vanishing',
         line: 'const SMALLEST_HIDING_EPSILON_HIGH = 0x26f00000u;',
         replacement: 'const SMALLEST_HIDING_EPSILON_HIGH = 0x26f00001u;',
       },
@@ -556,8 +558,9 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         const inputs = {
           bounds: offsets,
           values,
-          references: firstsOf(offsets, values),
-          statuses: Uint32Array.from({ length: itemCount }, () => Number(random.below(5) === 0)),
+          means: Uint32Array.from({ length: itemCount }, () =>
+            random.below(4) === 0 ? random.pick(Object.values(GROUP_STATUS)) : GROUP_STATUS.regular,
+          ),
         };
         yield { what, parameters: { ddof: turn % 2, epsilonLow, epsilonHigh }, itemCount, inputs };
       }
@@ -565,13 +568,28 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
     changes: [
       {
         what: 'the two sides are taken to have one mean',
-        line: '      peers_squares = f64_add(peers_squares, f64_add(moments.squares, between));',
-        replacement: '      peers_squares = f64_add(peers_squares, moments.squares);',
+        line: '      squares = f64_add(squares, f64_add(moments.squares, between));',
+        replacement: '      squares = f64_add(squares, moments.squares);',
       },
       {
         what: 'equal peers are divided by epsilon',
-        line: '    if (is_nan(scale) || is_greater(scale, ZERO)) {',
-        replacement: '    if (true) {',
+        line: '    let has_equal_peers = peers < 2u || i == odd;',
+        replacement: '    let has_equal_peers = peers < 2u;',
+      },
+      {
+        what: 'the peers of the first one are never equal',
+        line: '  if (rest_is_equal) {',
+        replacement: '  if (false) {',
+      },
+      {
+        what: 'a scale that overflows divides to 0',
+        line: '      if ((divisor.y & 0x7ff00000u) == 0x7ff00000u) {',
+        replacement: '      if (false) {',
+      },
+      {
+        what: 'a scale that vanishes is like any other',
+        line: '      } else if (status == STATUS_REGULAR && vanishes(squares, epsilon)) {',
+        replacement: '      } else if (false) {',
       },
     ],
   },

@@ -2,12 +2,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CHOICE, GROUP_STATUS, MEASURE, NOT_COUNTED, UNWRITTEN } from '../../src/kernels/codes.ts';
-import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/kernels/cpu/group-divisor.ts';
 import { DISPATCH_FIELDS, type Kernel } from '../../src/kernels/kernel.ts';
 import { KERNELS } from '../../src/kernels/table.ts';
 import { gpuExecutor } from '../../src/kernels/webgpu/executor.ts';
 import { DEFAULT_WORKGROUP_SIZE, type GpuSession, shaderOf } from '../../src/kernels/webgpu/session.ts';
 import { shaderText } from '../../src/kernels/webgpu/shader-text.generated.ts';
+import { SMALLEST_HIDING_EPSILON, SMALLEST_VARIANCE_SUM } from '../../src/numeric/vanishing.ts';
 import { COUNT_THE_MASK } from '../../src/samples/columns.ts';
 
 const SHADERS = new URL('../../shaders/', import.meta.url);
@@ -120,7 +120,7 @@ describe('numbers that both sides hold', () => {
   });
 
   it('the thresholds of a vanishing deviation are the same', () => {
-    const constants = constantsOf(shader('group-divisor.wgsl'));
+    const constants = constantsOf(shader('prelude/vanishing.wgsl'));
     expect(constants).toEqual({
       SMALLEST_VARIANCE_SUM_HIGH: highWord(SMALLEST_VARIANCE_SUM),
       SMALLEST_HIDING_EPSILON_HIGH: highWord(SMALLEST_HIDING_EPSILON),

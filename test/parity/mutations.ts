@@ -85,8 +85,8 @@ export const MUTATIONS: readonly Mutation[] = [
   one(
     'divide-by-peers.wgsl',
     'equal peers are divided by epsilon',
-    '    if (is_nan(scale) || is_greater(scale, ZERO)) {',
-    '    if (true) {',
+    '    let has_equal_peers = peers < 2u || i == odd;',
+    '    let has_equal_peers = peers < 2u;',
   ),
   one(
     'scatter-advantages.wgsl',

@@ -176,7 +176,7 @@ function divisorsOf(values: Rational[], batchDeviation: Rational, rule: Rule): R
     }
     case 'peers':
       return values.map((_, i) => {
-        const ofOthers = deviation(values.toSpliced(i, 1), 1);
+        const ofOthers = deviation(values.toSpliced(i, 1), rule.ddof);
         return ofOthers.numerator === 0n ? ONE : plus(ofOthers, epsilon);
       });
     default:
@@ -193,7 +193,7 @@ function afterStep(
 ): Rational[][] {
   const weights = groups.flat().map(({ tokens }) => (weight === 'tokens' ? BigInt(tokens) : 1n));
   const total = weights.reduce((sum, value) => sum + value, 0n);
-  if (weight === 'tokens' && total <= 1n) throw new RangeError(`a step over ${total} tokens`);
+  if (weight === 'tokens' && total <= BigInt(ddof)) throw new RangeError(`a step over ${total} tokens`);
   if (scale.numerator === 0n || total <= BigInt(ddof)) return advantages.map((group) => group.map(() => ZERO));
   const unit = exponentOf(scale) - STEP_BITS;
   const integers = advantages.flat().map((value) => integerOf(value, unit));

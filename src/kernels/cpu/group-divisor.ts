@@ -1,15 +1,9 @@
 /** Twin of group-divisor.wgsl: what the centred rewards of each group that is not flat are divided by. */
 
+import { vanishes } from '../../numeric/vanishing.ts';
 import { fromWords } from '../../numeric/words.ts';
 import { GROUP_STATUS, MEASURE } from '../codes.ts';
 import { defineKernel, read, write } from '../kernel.ts';
-
-/**
- * Squares below this have lost digits in binary64 (they fall under 2^-1022), and an epsilon below the other limit does
- * not hide it. A zero divisor is the extreme case.
- */
-export const SMALLEST_VARIANCE_SUM = 2 ** -996;
-export const SMALLEST_HIDING_EPSILON = 2 ** -400;
 
 /** Makes a median distance the standard deviation of a normal distribution. */
 export const MAD_FACTOR = 1.4826;
@@ -26,6 +20,7 @@ export const groupDivisor = defineKernel({
     'binary64-sqrt',
     'binary64-convert',
     'binary64-order',
+    'vanishing',
   ],
   // measure: a MEASURE; weighted: 0 is a total of the counted rollouts; leaveOneOut: times (n - 1) / n; single: a group of
   // one has a divisor as others (0), of 1 (1), of 1 + epsilon (2); positiveMean: a mean <= 0 makes the group flat, as does
@@ -94,10 +89,9 @@ export const groupDivisor = defineKernel({
       if (leaveOneOut === 1) divisor *= (counted - 1) / counted;
       if (status === GROUP_STATUS.unscaled) divisors[at] = divisor;
       if (status === GROUP_STATUS.regular) {
-        const small =
-          (measure === MEASURE.deviation || measure === MEASURE.medianDistance) && value < SMALLEST_VARIANCE_SUM;
+        const bySpread = measure === MEASURE.deviation || measure === MEASURE.medianDistance;
         if (!Number.isFinite(divisor)) status = GROUP_STATUS.overflow;
-        else if (divisor === 0 || (small && epsilon < SMALLEST_HIDING_EPSILON)) status = GROUP_STATUS.vanishing;
+        else if (divisor === 0 || (bySpread && vanishes(value, epsilon))) status = GROUP_STATUS.vanishing;
         divisors[at] = divisor;
       }
       if (status !== GROUP_STATUS.regular) statuses[at] = status;

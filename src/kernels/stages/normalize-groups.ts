@@ -41,8 +41,8 @@ export async function normalizeGroups(
   const means = await groups.means(null, rule.singleton !== 'zero');
   const checked = await withoutSmallDeviations(workspace, groups, means, rule);
   if (rule.scale === 'peers') {
-    const advantages = await divideByPeers(workspace, groups, checked, rule);
-    return { advantages, statuses: checked, references, centres: null, divisors: null };
+    const divided = await divideByPeers(workspace, groups, checked, rule);
+    return { ...divided, references, centres: null, divisors: null };
   }
   const scaled = await scaleOf(workspace, groups, means, checked, rewards.batchDivisor, rule);
   const statuses = scaled?.statuses ?? checked;
@@ -146,16 +146,16 @@ export async function quotients(
 async function divideByPeers(
   workspace: Workspace,
   groups: Groups,
-  statuses: KernelArray<'u32'>,
+  means: KernelArray<'u32'>,
   { ddof, epsilon }: Rule,
-): Promise<KernelArray<'f64'>> {
+): Promise<Pick<NormalizedGroups, 'advantages' | 'statuses'>> {
   const { bounds, values } = groups;
   const output = () => workspace.output('f64', values.length);
   const scratch = { meansBefore: output(), squaresBefore: output() };
-  const advantages = output();
+  const divided = { advantages: output(), statuses: workspace.output('u32', groups.count) };
   const [epsilonLow, epsilonHigh] = wordsOf(epsilon);
-  const arrays = { bounds, values, references: await groups.references(), statuses, ...scratch, advantages };
+  const arrays = { bounds, values, means, ...scratch, ...divided };
   await workspace.run(KERNELS.divideByPeers, { ddof, epsilonLow, epsilonHigh }, groups.count, arrays);
   workspace.release(scratch.meansBefore, scratch.squaresBefore);
-  return advantages;
+  return divided;
 }
