@@ -103,7 +103,7 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
     let by_spread = parameters.measure == MEASURE_DEVIATION || parameters.measure == MEASURE_MEDIAN_DISTANCE;
     if ((divisor.y & 0x7ff00000u) == 0x7ff00000u) {
       status = STATUS_OVERFLOW;
-    } else if (is_zero(divisor) || (by_spread && vanishes(value, epsilon))) {
+    } else if (is_zero(divisor) || (by_spread && !is_flat && vanishes(value, epsilon))) {
       status = STATUS_VANISHING;
     }
     divisors[at] = divisor;

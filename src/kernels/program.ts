@@ -209,6 +209,8 @@ class BatchRun {
   #hostValues: Float64Array[] = [];
   #hostBaselines: Float64Array | null = null;
   #batchDivisors: (number | null)[] = [];
+  /** Judged where a group is divided by them: no flat one is. */
+  #batchScales: BatchMoments[] = [];
   readonly #details: ReturnType<typeof emptyDetails> | null;
   #countedRollouts = 0;
   #flatGroups = 0;
@@ -306,10 +308,8 @@ class BatchRun {
       }
       const moments = await batchDivisorOf(this.#shared, this.#executor.pieceLength, values, estimator);
       this.#details?.batchScale.push(moments);
-      const { divisor, status } = moments;
-      // Equal rewards all over the batch: every group is flat, and none is divided.
-      const isNeeded = status !== GROUP_STATUS.vanishing || divisor !== 0 || !zeroesFlatGroups(estimator);
-      if (isNeeded) this.#judgeBatch(moments);
+      const { divisor } = moments;
+      this.#batchScales[k] = moments;
       this.#batchDivisors.push(divisor === 0 ? 1 : divisor);
     }
   }
@@ -575,8 +575,10 @@ class BatchRun {
       if (counted === 1) this.#singletonGroups++;
       if (counted === 0) this.#emptyGroups++;
       let flat = 0;
-      for (const own of statuses) {
+      for (const [k, own] of statuses.entries()) {
         const status = own[group];
+        const isZero = zeroesFlatGroups(this.#work.estimator) && (counted === 1 || status === GROUP_STATUS.flat);
+        if (counted > 0 && !isZero && this.#batchScales[k]) this.#judgeBatch(this.#batchScales[k]);
         if (status === GROUP_STATUS.flat) flat++;
         else if (status === GROUP_STATUS.unscaled) this.#unscaledGroups++;
         else if (status === GROUP_STATUS.overflow) this.#fail(tile.firstGroup + group, 'overflow');

@@ -268,6 +268,41 @@ describe('magnitudes at the ends of binary64', () => {
   });
 });
 
+describe('a divisor that is that of the batch', () => {
+  const ofBatch: NormalizeOptions = { scale: 'batch', epsilon: 0 };
+
+  test.each([{ baseline: 'mean' }, { baseline: 'none' }] as const)('vanishes: bad input, %j', async (more) => {
+    const groups = [
+      [0, 1e-200],
+      [0, 1e-200],
+    ];
+    await expect(advantagesOf(groups, { ...ofBatch, ...more })).rejects.toThrow(/^the batch: reward: .*vanishes/);
+  });
+
+  test.each([
+    [[3, 3], [3]],
+    [
+      [0, 0],
+      [1e-200, 1e-200],
+    ],
+    [[0, -0], [1e200, 1e200], [-1e200]],
+    [
+      [1.7e308, 1.7e308],
+      [-1.7e308, -1.7e308],
+    ],
+  ])('is not asked for where every group is flat: %j', async (...groups) => {
+    for (const epsilon of [0, 1e-150])
+      expect(await advantagesOf(groups, { ...ofBatch, epsilon })).toEqual(groups.map((group) => group.map(() => 0)));
+  });
+
+  test('is epsilon where all rewards are equal and none is subtracted', async () => {
+    const groups = [[3e-150, 3e-150], [3e-150]];
+    const options = { ...ofBatch, baseline: 'none', epsilon: 1e-150 } as const;
+    expect(await advantagesOf(groups, options)).toEqual([[3, 3], [3]]);
+    await expect(advantagesOf(groups, { ...options, epsilon: 0 })).rejects.toThrow(/^the batch: /);
+  });
+});
+
 describe('a divisor that each rollout has of its own', () => {
   const peers: NormalizeOptions = { like: 'nemo-rl', siblings: 'mainstream' };
   const { estimator: rule } = checkOptions(peers);

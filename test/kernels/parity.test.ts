@@ -484,6 +484,11 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         replacement: '    if (parameters.positive_mean == 1u && !is_nan(mean) && is_greater(ZERO, mean)) {',
       },
       {
+        what: 'a deviation of equal rewards vanishes',
+        line: '    } else if (is_zero(divisor) || (by_spread && !is_flat && vanishes(value, epsilon))) {',
+        replacement: '    } else if (is_zero(divisor) || (by_spread && vanishes(value, epsilon))) {',
+      },
+      {
         what: 'a floor is added',
         line: '      divisor = f64_sqrt(select(variance, epsilon, !is_nan(variance) && is_greater(epsilon, variance)));',
         replacement: '      divisor = f64_sqrt(f64_add(variance, epsilon));',

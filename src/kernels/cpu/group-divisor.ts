@@ -91,7 +91,7 @@ export const groupDivisor = defineKernel({
       if (status === GROUP_STATUS.regular) {
         const bySpread = measure === MEASURE.deviation || measure === MEASURE.medianDistance;
         if (!Number.isFinite(divisor)) status = GROUP_STATUS.overflow;
-        else if (divisor === 0 || (bySpread && vanishes(value, epsilon))) status = GROUP_STATUS.vanishing;
+        else if (divisor === 0 || (bySpread && !isFlat && vanishes(value, epsilon))) status = GROUP_STATUS.vanishing;
         divisors[at] = divisor;
       }
       if (status !== GROUP_STATUS.regular) statuses[at] = status;
