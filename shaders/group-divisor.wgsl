@@ -63,7 +63,7 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
     let mean = f64_divide(value, f64_from_u32(counted));
     divisor = f64_add(mean, epsilon);
     if (parameters.positive_mean == 1u && !is_nan(mean) && !is_greater(mean, ZERO)) {
-      status = STATUS_FLAT;
+      status = STATUS_NOT_POSITIVE;
     }
   } else if (parameters.measure == MEASURE_MEDIAN_DISTANCE) {
     divisor = f64_add(f64_multiply(MAD_FACTOR, value), epsilon);

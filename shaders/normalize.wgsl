@@ -1,4 +1,5 @@
-// ((r - r_1) - centre) / divisor for a piece of a group, 0 in a flat one; one invocation walks one piece.
+// ((r - r_1) - centre) / divisor for a piece of a group, 0 in one that is flat or has no positive mean to divide by; one
+// invocation walks one piece.
 
 struct Parameters {
   first_item: u32,
@@ -38,7 +39,8 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
     if (parameters.divide == 1u) {
       value = f64_divide(value, divisors[segment]);
     }
-    if (statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u) {
+    let is_flat = statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u;
+    if (is_flat || statuses[segment] == STATUS_NOT_POSITIVE) {
       value = vec2<u32>(0u, 0u);
     }
     advantages[i] = value;

@@ -53,6 +53,8 @@ export interface Report {
   readonly empty_groups: number;
   /** Groups that are only centred: their median distance is 0 although their rewards differ. */
   readonly unscaled_groups: number;
+  /** Groups with advantage 0 although their rewards differ, as the mean that maxrl divides by is not above 0. */
+  readonly not_positive_groups: number;
   /** Rollouts that enter the statistics; 0 where rewards pass through. */
   readonly counted_rollouts: number;
   /** Rollouts that are not counted, each under one reason; reasons that were asked for are there with 0 too. */
@@ -114,6 +116,7 @@ export function buildReport(facts: Facts): Report {
     singleton_groups: outcome.singletonGroups,
     empty_groups: outcome.emptyGroups,
     unscaled_groups: outcome.unscaledGroups,
+    not_positive_groups: outcome.notPositiveGroups,
     counted_rollouts: outcome.countedRollouts,
     excluded: outcome.excluded,
     doubtful_representatives: survey.doubts.count,

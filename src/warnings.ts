@@ -20,6 +20,7 @@ export const WARNING_CODES = [
   'singletons',
   'flat',
   'unscaled',
+  'not-positive',
   'no-tokens',
   'normalized-input',
   'unchecked',
@@ -148,7 +149,7 @@ const FEW_GROUPS = 2;
 
 function groupWarnings({ work, outcome, looksNormalized }: WarningFacts): Warning[] {
   const { plan, estimator } = work;
-  const { singletonGroups, emptyGroups, flatGroups, unscaledGroups, groupsWithoutTokens } = outcome;
+  const { singletonGroups, emptyGroups, flatGroups, unscaledGroups, notPositiveGroups, groupsWithoutTokens } = outcome;
   const warnings: Warning[] = [];
   if (plan.groupCount >= FEW_GROUPS && singletonGroups === plan.groupCount)
     warnings.push({ code: 'singletons', text: 'every group has one rollout: is the group id a rollout id?' });
@@ -162,6 +163,11 @@ function groupWarnings({ work, outcome, looksNormalized }: WarningFacts): Warnin
     warnings.push({
       code: 'unscaled',
       text: `the median distance of ${unscaledGroups} groups is 0 although their rewards differ: these are only centred`,
+    });
+  if (notPositiveGroups > 0)
+    warnings.push({
+      code: 'not-positive',
+      text: `the mean of ${notPositiveGroups} of ${larger} groups of two or more is not above 0, so ${estimator.name} gives them advantage 0 although their rewards differ`,
     });
   if (groupsWithoutTokens > 0)
     warnings.push({

@@ -19,6 +19,7 @@ export const REASONS = [
   'singleton',
   'min-std',
   'flat',
+  'mean-not-positive',
   'baseline',
   'scale',
   'ddof',
@@ -188,7 +189,14 @@ function guardReasons(before: Side, after: Side, a: Account, b: Account): Reason
     return [{ code: 'singleton', text: `${single[1] ? 'after' : 'before'}, the group has one counted rollout` }];
   if (single[0] && from.singleton !== to.singleton)
     return [{ code: 'singleton', text: 'the rules differ for a group of one counted rollout' }];
-  const flat = [a, b].map(({ statistics }) => statistics.every(({ status }) => status === GROUP_STATUS.flat));
+  const every = (code: number) => [a, b].map(({ statistics }) => statistics.every(({ status }) => status === code));
+  const notPositive = every(GROUP_STATUS.notPositive);
+  if (notPositive[0] !== notPositive[1]) {
+    const { mean } = (notPositive[1] ? b : a).statistics[0];
+    const text = `${notPositive[1] ? 'after' : 'before'}, the mean ${short(mean)} is not above 0 and divides nothing: 0`;
+    return [{ code: 'mean-not-positive', text }];
+  }
+  const flat = every(GROUP_STATUS.flat);
   if (flat[0] === flat[1]) return [];
   const when = flat[1] ? 'after' : 'before';
   const { minStd } = flat[1] ? to : from;

@@ -16,6 +16,8 @@ export function recordedReasons(own: Side, recorded: Float32Array, row: number, 
     reasons.push({ code: 'singleton', text: 'before, the group has one counted rollout' });
   else if (account?.statistics.every(({ status }) => status === GROUP_STATUS.flat))
     reasons.push({ code: 'flat', text: 'before, all rewards that count in the group are equal: flat' });
+  else if (account?.statistics.every(({ status }) => status === GROUP_STATUS.notPositive))
+    reasons.push({ code: 'mean-not-positive', text: 'before, the mean of the group is not above 0: 0' });
   const rollout = plan.rowRollout[row];
   const [start, end] = [plan.rowOffsets[rollout], plan.rowOffsets[rollout + 1]];
   const values = new Set<number>();

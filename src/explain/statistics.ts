@@ -46,6 +46,8 @@ function guardOf(
   const { statuses, means, deviations } = details.groups[k];
   if (statuses[group] === GROUP_STATUS.unscaled)
     return ['unscaled', 'the median distance is 0 although the rewards differ, so nothing is divided'];
+  if (statuses[group] === GROUP_STATUS.notPositive)
+    return ['mean_not_positive', `the mean ${spell(means[group])} is not above 0`];
   if (!zeroesFlatGroups(rule)) return null;
   if (counted.length === 1 && rule.singleton !== 'zero')
     return ['single_keeps_reward', 'the only counted rollout of its group keeps its own reward: nothing is subtracted'];
@@ -54,7 +56,5 @@ function guardOf(
   const rewards = counted.map((rollout) => details.rewards[k][rollout]);
   if (rewards.every((reward) => reward === rewards[0]))
     return ['flat', `all ${plural(rewards.length, 'counted reward')} of the group are ${spell(rewards[0])}`];
-  if (deviations[group] < rule.minStd)
-    return ['min_std', `the standard deviation ${spell(deviations[group])} is below ${spell(rule.minStd)} (min-std)`];
-  return ['mean_not_positive', `the mean ${spell(means[group])} is not above 0`];
+  return ['min_std', `the standard deviation ${spell(deviations[group])} is below ${spell(rule.minStd)} (min-std)`];
 }

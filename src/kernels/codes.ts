@@ -26,6 +26,8 @@ export const GROUP_STATUS = {
   vanishing: 3,
   /** Has advantages that are only centred: the scale is 0 although the rewards differ. */
   unscaled: 4,
+  /** The divisor would be a mean that is not above 0, although the rewards differ: advantages are 0. */
+  notPositive: 5,
 } as const;
 
 /** What group-divisor makes a divisor of. */

@@ -56,6 +56,8 @@ export interface Outcome {
   readonly emptyGroups: number;
   /** Groups that are only centred: their scale is 0 although their rewards differ. */
   readonly unscaledGroups: number;
+  /** Groups with advantage 0 although their rewards differ: the mean that the rule divides by is not above 0. */
+  readonly notPositiveGroups: number;
   /** Groups of two or more whose rollouts have no trainable token to be weighed by. */
   readonly groupsWithoutTokens: number;
   readonly countedRollouts: number;
@@ -126,6 +128,7 @@ async function passThroughRewards(
       singletonGroups: 0,
       emptyGroups: 0,
       unscaledGroups: 0,
+      notPositiveGroups: 0,
       groupsWithoutTokens: 0,
       excluded: {},
     };
@@ -217,6 +220,7 @@ class BatchRun {
   #singletonGroups = 0;
   #emptyGroups = 0;
   #unscaledGroups = 0;
+  #notPositiveGroups = 0;
   #groupsWithoutTokens = 0;
   #failure: ProgramFailure | null = null;
 
@@ -241,6 +245,7 @@ class BatchRun {
       singletonGroups: this.#singletonGroups,
       emptyGroups: this.#emptyGroups,
       unscaledGroups: this.#unscaledGroups,
+      notPositiveGroups: this.#notPositiveGroups,
       groupsWithoutTokens: this.#groupsWithoutTokens,
       countedRollouts: this.#countedRollouts,
       excluded: this.#exclusion?.counts ?? {},
@@ -584,7 +589,10 @@ class BatchRun {
         else if (status === GROUP_STATUS.overflow) this.#fail(tile.firstGroup + group, 'overflow');
         else if (status === GROUP_STATUS.vanishing) this.#fail(tile.firstGroup + group, 'vanishing');
       }
+      // Under any of the rewards: a group is counted once.
+      const has = (status: number) => statuses.some((own) => own[group] === status);
       if (counted > 1 && flat === statuses.length) this.#flatGroups++;
+      if (has(GROUP_STATUS.notPositive)) this.#notPositiveGroups++;
     }
   }
 

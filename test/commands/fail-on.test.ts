@@ -85,6 +85,12 @@ describe('conditions without a share', () => {
     ['doubtful', tied, [], /2 of 2 rollouts of several rows have a doubtful representative/],
     ['doubtful-representative', tied, [], /the representatives of 2 rollouts are doubtful/],
     ['unscaled', median, ['--scale', 'mad'], /1 of 1 groups of two or more are only centred/],
+    [
+      'not-positive',
+      [...clean, ...clean.map((row) => ({ ...row, group_index: 2, reward: -1 - row.reward }))],
+      ['--advantage-estimator', 'maxrl'],
+      /1 of 2 groups of two or more have advantage 0, as their mean is not above 0/,
+    ],
     ['no-effect', clean, ['--advantage-estimator', 'dr_grpo', '--epsilon', '1'], /epsilon has no effect/],
     ['warnings', ungrouped, [], /1 warnings, the first: .*no group_index/],
     [
@@ -109,7 +115,7 @@ describe('conditions without a share', () => {
   });
 
   test('none of all there are fails where nothing is wrong', async () => {
-    const counted = ['flat', 'singletons', 'disagreement', 'doubtful', 'excluded', 'unscaled'];
+    const counted = ['flat', 'singletons', 'disagreement', 'doubtful', 'excluded', 'unscaled', 'not-positive'];
     const all = [...counted, 'fallback', 'backend', 'warnings', ...WARNING_CODES].join(',');
     const summary = target('.json');
     const run = await runCli(['normalize', file(clean), '--fail-on', all, '--summary', summary]);

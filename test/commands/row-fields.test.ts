@@ -466,6 +466,16 @@ describe('--drop', () => {
     expect(row.advantage).not.toBe(0);
   });
 
+  test('keeps groups that maxrl gives 0 because their mean is not above 0: they are not flat', async () => {
+    const rows = [-1, -2, 3, 3].map((reward, i) => ({ group_index: i >> 1, reward }));
+    const flags = ['--drop', 'flat', '--advantage-estimator', 'maxrl'];
+    const kept = rowsOf(await runCli(['normalize', file(asLines(rows)), ...flags]));
+    expect(kept.map(({ reward, advantage }) => [reward, advantage])).toEqual([
+      [-1, 0],
+      [-2, 0],
+    ]);
+  });
+
   test('counts of several files are added up', async () => {
     const input = target('');
     mkdirSync(input);

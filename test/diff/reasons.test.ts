@@ -99,6 +99,17 @@ describe('of two settings', () => {
     expect(reasons.at(-1)).toEqual({ code: 'flat', text: expect.stringContaining('after, all rewards') });
   });
 
+  test('mean-not-positive: the mean that maxrl would divide by is not above 0', async () => {
+    const negative: Batch = { groupIndex: [0, 0], reward: [-1, -2] };
+    const reasons = await reasonsOf(negative, { estimator: 'dr_grpo' }, { estimator: 'maxrl' }, 0);
+    expect(reasons).toEqual([
+      { code: 'mean-not-positive', text: expect.stringMatching(/^after, the mean -1.5 is not/) },
+    ]);
+    const maxrl = await sideOf(negative, { estimator: 'maxrl' });
+    const [recorded] = recordedReasons(maxrl, Float32Array.of(1, 2), 0, null);
+    expect(recorded.code).toBe('mean-not-positive');
+  });
+
   test('singleton: one counted rollout is left, or the rules treat it in other ways', async () => {
     const lone = await reasonsOf({ groupIndex: [0], reward: [3] }, {}, { like: 'verl' }, 0);
     expect(lone).toEqual([{ code: 'singleton', text: expect.stringContaining('the rules differ') }]);

@@ -654,8 +654,13 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
     changes: [
       {
         what: 'a flat group is normalized as others are',
-        line: '    if (statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u) {',
-        replacement: '    if (false) {',
+        line: '    let is_flat = statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u;',
+        replacement: '    let is_flat = false;',
+      },
+      {
+        what: 'a group whose mean is not positive is normalized as others are',
+        line: '    if (is_flat || statuses[segment] == STATUS_NOT_POSITIVE) {',
+        replacement: '    if (is_flat) {',
       },
       {
         what: 'the segment of an item is its number',

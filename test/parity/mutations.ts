@@ -79,8 +79,8 @@ export const MUTATIONS: readonly Mutation[] = [
   one(
     'normalize.wgsl',
     'a flat group is normalized as others are',
-    '    if (statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u) {',
-    '    if (false) {',
+    '    let is_flat = statuses[segment] == STATUS_FLAT && parameters.keep_flat == 0u;',
+    '    let is_flat = false;',
   ),
   one(
     'divide-by-peers.wgsl',

@@ -40,6 +40,11 @@ const COUNTED = {
     of: largerGroups,
     what: 'groups of two or more are only centred',
   },
+  'not-positive': {
+    count: (report) => report.not_positive_groups,
+    of: largerGroups,
+    what: 'groups of two or more have advantage 0, as their mean is not above 0',
+  },
 } as const satisfies Record<string, Counted>;
 
 /** Of a report, why it is so; null: it is not. */

@@ -60,6 +60,7 @@ export function addReports(reports: readonly (Report | TotalReport)[]): TotalRep
     singleton_groups: sum(({ singleton_groups }) => singleton_groups),
     empty_groups: sum(({ empty_groups }) => empty_groups),
     unscaled_groups: sum(({ unscaled_groups }) => unscaled_groups),
+    not_positive_groups: sum(({ not_positive_groups }) => not_positive_groups),
     counted_rollouts: sum(({ counted_rollouts }) => counted_rollouts),
     doubtful_representatives: sum(({ doubtful_representatives }) => doubtful_representatives),
     excluded,

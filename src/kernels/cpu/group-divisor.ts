@@ -23,8 +23,8 @@ export const groupDivisor = defineKernel({
     'vanishing',
   ],
   // measure: a MEASURE; weighted: 0 is a total of the counted rollouts; leaveOneOut: times (n - 1) / n; single: a group of
-  // one has a divisor as others (0), of 1 (1), of 1 + epsilon (2); positiveMean: a mean <= 0 makes the group flat, as does
-  // a deviation below minStd; flatToo: a flat group has a divisor as well
+  // one has a divisor as others (0), of 1 (1), of 1 + epsilon (2); positiveMean: a mean <= 0 divides nothing; a deviation
+  // below minStd makes the group flat; flatToo: a flat group has a divisor as well
   parameters: [
     'measure',
     'ddof',
@@ -67,7 +67,7 @@ export const groupDivisor = defineKernel({
       if (measure === MEASURE.mean) {
         const mean = value / counted;
         divisor = mean + epsilon;
-        if (parameters.positiveMean === 1 && mean <= 0) status = GROUP_STATUS.flat;
+        if (parameters.positiveMean === 1 && mean <= 0) status = GROUP_STATUS.notPositive;
       } else if (measure === MEASURE.medianDistance) {
         divisor = MAD_FACTOR * value + epsilon;
         if (value === 0 && !isFlat) {

@@ -1,4 +1,7 @@
-/** Twin of normalize.wgsl: ((r - r_1) - centre) / divisor for a piece of a group; 0 in a flat one. */
+/**
+ * Twin of normalize.wgsl: ((r - r_1) - centre) / divisor for a piece of a group; 0 in one that is flat or has no positive
+ * mean to divide by.
+ */
 
 import { GROUP_STATUS } from '../codes.ts';
 import { defineKernel, read, write } from '../kernel.ts';
@@ -25,12 +28,13 @@ export const normalize = defineKernel({
       const at = item - itemBase;
       const segment = (wholeSegments === 1 ? item : itemSegments[at]) - segmentBase;
       const isFlat = statuses[segment] === GROUP_STATUS.flat && keepFlat === 0;
+      const isZero = isFlat || statuses[segment] === GROUP_STATUS.notPositive;
       const divisor = divide === 1 ? divisors[segment] : 1;
       const reference = references[segment];
       const centre = centres[segment];
       const end = bounds[at + 1] - elementBase;
       for (let i = bounds[at] - elementBase; i < end; i++)
-        advantages[i] = isFlat ? 0 : (values[i] - reference - centre) / divisor;
+        advantages[i] = isZero ? 0 : (values[i] - reference - centre) / divisor;
     }
   },
 });
