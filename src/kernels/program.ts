@@ -585,13 +585,13 @@ class BatchRun {
         const isZero = zeroesFlatGroups(this.#work.estimator) && (counted === 1 || status === GROUP_STATUS.flat);
         if (counted > 0 && !isZero && this.#batchScales[k]) this.#judgeBatch(this.#batchScales[k]);
         if (status === GROUP_STATUS.flat) flat++;
-        else if (status === GROUP_STATUS.unscaled) this.#unscaledGroups++;
         else if (status === GROUP_STATUS.overflow) this.#fail(tile.firstGroup + group, 'overflow');
         else if (status === GROUP_STATUS.vanishing) this.#fail(tile.firstGroup + group, 'vanishing');
       }
       // Under any of the rewards: a group is counted once.
       const has = (status: number) => statuses.some((own) => own[group] === status);
       if (counted > 1 && flat === statuses.length) this.#flatGroups++;
+      if (has(GROUP_STATUS.unscaled)) this.#unscaledGroups++;
       if (has(GROUP_STATUS.notPositive)) this.#notPositiveGroups++;
     }
   }

@@ -54,3 +54,44 @@ describe('groups whose mean is not above 0, which maxrl would divide by', () => 
     expect(counts(report)).toEqual(none);
   });
 });
+
+describe('a group of several rewards is counted once', () => {
+  const mad: NormalizeOptions = { estimator: 'gdpo', scale: 'mad' };
+
+  test('that is only centred by two of them', async () => {
+    const rows = [
+      [0, 5],
+      [0, 5],
+      [0, 5],
+      [1, 7],
+    ] as const;
+    const { report } = await reportOf([rows], mad);
+    expect(counts(report)).toEqual({ ...none, unscaled: 1 });
+    expect(report.warnings[0]).toMatch(/^the median distance of 1 groups is 0/);
+  });
+
+  test('that is only centred by one of them, and flat by the other', async () => {
+    const rows = [
+      [0, 5],
+      [0, 5],
+      [0, 5],
+      [1, 5],
+    ] as const;
+    expect(
+      counts(
+        (
+          await reportOf(
+            [
+              rows,
+              [
+                [1, 1],
+                [1, 1],
+              ],
+            ],
+            mad,
+          )
+        ).report,
+      ),
+    ).toEqual({ ...none, unscaled: 1, flat: 1 });
+  });
+});
