@@ -3,7 +3,7 @@
 import { adjustRewards, requireInputs } from './estimators/rewards.ts';
 import { isPassThrough } from './estimators/rule.ts';
 import { type SiblingSurvey, surveySiblings } from './estimators/sibling-survey.ts';
-import { requireSharedRewards } from './estimators/siblings.ts';
+import { requireSharedRewards, rewardsLookedAt } from './estimators/siblings.ts';
 import { checkOptions, type NormalizeOptions, type Settings } from './options.ts';
 import type { GroupingOptions } from './plan/groups.ts';
 import { type Plan, planBatch } from './plan/plan.ts';
@@ -48,15 +48,16 @@ export function adjustBatch(
   requireInputs(columns, settings.estimator);
   const adjusted = adjustRewards(columns, settings.estimator);
   if (settings.policies.siblings === 'shared' && !isPassThrough(settings.estimator)) {
-    const own = settings.estimator.perReward && adjusted.rewardParts ? adjusted.rewardParts : [adjusted.rewards];
-    for (const rewards of own) requireSharedRewards(plan, { ...adjusted, rewards });
+    for (const rewards of rewardsLookedAt(adjusted, settings.estimator))
+      requireSharedRewards(plan, { ...adjusted, rewards });
   }
   // A row's own reward is what it is before it is bounded.
   const { rewards: rawRewards } = settings.estimator.clipReward
     ? adjustRewards(columns, { ...settings.estimator, clipReward: null })
     : adjusted;
   const isMainstream = settings.policies.siblings === 'mainstream' && !isPassThrough(settings.estimator);
-  return { columns: adjusted, rawRewards, survey: surveySiblings(plan, adjusted, isMainstream) };
+  const { perReward } = settings.estimator;
+  return { columns: adjusted, rawRewards, survey: surveySiblings(plan, adjusted, { perReward, isMainstream }) };
 }
 
 function refuseMissing(columns: SampleColumns, { policies }: Settings, requireIdentity: boolean): void {

@@ -136,9 +136,9 @@ function siblingWarnings({ work, survey }: WarningFacts): Warning[] {
 }
 
 function disagreementText({ columns, policies }: Work, { disagreeing, examples }: SiblingSurvey): string {
-  const shown = examples.map(({ rollout, rows, rewards }) => {
+  const shown = examples.map(({ rollout, rows, rewards, reward }) => {
     const siblings = rows.map((row, i) => `${columns.place(row)}: ${rewards[i] ?? 'none'}`);
-    return `rollout ${rollout} (${siblings.join(', ')})`;
+    return `rollout ${rollout} (${reward === undefined ? '' : `${reward}: `}${siblings.join(', ')})`;
   });
   const first = shown.length < disagreeing ? `, the first ${shown.length}` : '';
   return `siblings of ${disagreeing} rollouts have different rewards (policy: ${policies.siblings})${first}: ${shown.join('; ')}`;

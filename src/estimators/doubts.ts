@@ -35,9 +35,9 @@ export class DoubtFinder {
    * Looks at rollouts of a block.
    * @param bounds positions of the rows of the block's rollouts
    * @param rollouts of the block, those whose siblings have different rewards
-   * @param rewards of the block's rows, rollout by rollout
+   * @param block each of the rewards looked at, of the block's rows, rollout by rollout
    */
-  look(bounds: Uint32Array, rollouts: Uint32Array, rewards: Float64Array): void {
+  look(bounds: Uint32Array, rollouts: Uint32Array, block: readonly Float64Array[]): void {
     const base = bounds[0];
     const tokens = this.#tokensOf(bounds, rollouts);
     for (let i = 0; i < rollouts.length; i++) {
@@ -56,14 +56,17 @@ export class DoubtFinder {
       const row = rowAt(this.#plan, base + best);
       const status = statusOf(this.#columns.flags, row);
       const wasCut = status === 'truncated' || status === 'aborted';
-      const isAlone = !wasCut && end - start > 2 && othersAgree(rewards, start, end, best);
+      const isAlone = !wasCut && end - start > 2 && block.every((rewards) => othersAgree(rewards, start, end, best));
       if (!wasCut && !isAlone && !isHardlyAhead(most, second)) continue;
       this.#count++;
       if (this.#first !== null) continue;
       let why = `it has ${most} trainable tokens, the next ${second}`;
       if (wasCut) why = `it is ${status}`;
-      else if (isAlone)
-        why = `its reward ${rewards[best]} is the only one among ${end - start}, the others have ${rewards[best === start ? start + 1 : start]}`;
+      else if (isAlone) {
+        const other = best === start ? start + 1 : start;
+        const rewards = block.find((own) => !sameReward(own[best], own[other]))!;
+        why = `its reward ${rewards[best]} is the only one among ${end - start}, the others have ${rewards[other]}`;
+      }
       const { rolloutIds, rolloutCodes } = this.#columns;
       this.#first = { rollout: rolloutIds.describe(rolloutCodes![row]), row, why };
     }

@@ -4,13 +4,15 @@ import { portionsOf } from '../plan/portions.ts';
 import type { SampleColumns } from '../samples/columns.ts';
 import { gatherDoubles } from '../samples/gather.ts';
 import { type Doubt, DoubtFinder, NO_DOUBT } from './doubts.ts';
-import { sameReward } from './siblings.ts';
+import { rewardsLookedAt, sameReward } from './siblings.ts';
 
 /** A rollout whose siblings carry different rewards. Rows count from 0; a missing reward is null. */
 export interface Disagreement {
   readonly rollout: string;
   readonly rows: readonly number[];
   readonly rewards: readonly (number | null)[];
+  /** Which of several rewards they are, where the rule takes each by itself. */
+  readonly reward?: string;
 }
 
 export interface SiblingSurvey {
@@ -27,28 +29,34 @@ const EXAMPLES = 3;
 const ROWS_PER_EXAMPLE = 8;
 const ROWS_AT_ONCE = 1 << 13;
 
-/** @param isMainstream the row with most tokens stands for its rollout, and may be doubtful */
-export function surveySiblings(plan: Plan, columns: SampleColumns, isMainstream: boolean): SiblingSurvey {
+export interface SurveyRequest {
+  /** Each of several rewards counts by itself. */
+  readonly perReward: boolean;
+  /** The row with most tokens stands for its rollout, and may be doubtful. */
+  readonly isMainstream: boolean;
+}
+
+export function surveySiblings(plan: Plan, columns: SampleColumns, request: SurveyRequest): SiblingSurvey {
   const { rowOffsets, rowsByRollout, rolloutCount, rowCount } = plan;
   const none = { multiRow: 0, disagreeing: 0, examples: [], doubts: NO_DOUBT };
   if (rolloutCount === rowCount) return none;
-  const finder = isMainstream && columns.fixedTokens ? new DoubtFinder(plan, columns) : null;
+  const looked = rewardsLookedAt(columns, request);
+  const finder = request.isMainstream && columns.fixedTokens ? new DoubtFinder(plan, columns) : null;
   const examples: Disagreement[] = [];
   const differing = new Uint32Array(Math.min(rowCount, ROWS_AT_ONCE));
-  let packed = new Float64Array(rowsByRollout ? differing.length : 0);
+  let packed = looked.map(() => new Float64Array(rowsByRollout ? differing.length : 0));
   let disagreeing = 0;
   for (const { firstItem, itemCount } of portionsOf(0, rolloutCount, rowOffsets, differing.length, ROWS_AT_ONCE)) {
     const bounds = rowOffsets.subarray(firstItem, firstItem + itemCount + 1);
-    const rows = rowsByRollout?.subarray(bounds[0], bounds[itemCount]);
-    if (rows && rows.length > packed.length) packed = new Float64Array(rows.length);
-    const rewards = rows
-      ? gatherDoubles(columns.rewards, rows, packed)
-      : columns.rewards.subarray(bounds[0], bounds[itemCount]);
-    const found = differing.subarray(0, findDiffering(bounds, rewards, differing));
+    const [start, end] = [bounds[0], bounds[itemCount]];
+    const rows = rowsByRollout?.subarray(start, end);
+    if (rows && rows.length > packed[0].length) packed = looked.map(() => new Float64Array(rows.length));
+    const block = looked.map((own, i) => (rows ? gatherDoubles(own, rows, packed[i]) : own.subarray(start, end)));
+    const found = differing.subarray(0, findDiffering(bounds, block, differing));
     disagreeing += found.length;
     for (const at of found.subarray(0, EXAMPLES - examples.length))
-      examples.push(describe(plan, columns, bounds[at], bounds[at + 1]));
-    finder?.look(bounds, found, rewards);
+      examples.push(describe(plan, columns, looked, bounds[at], bounds[at + 1]));
+    finder?.look(bounds, found, block);
   }
   return { multiRow: countMultiRow(rowOffsets), disagreeing, examples, doubts: finder?.doubts() ?? NO_DOUBT };
 }
@@ -61,34 +69,57 @@ function countMultiRow(rowOffsets: Uint32Array): number {
 
 /**
  * Fills `differing` with the rollouts of a block whose rewards are not all equal, and says how many there are.
- * @param rewards of the block's rows, rollout by rollout
+ * @param block each of the rewards looked at, of the block's rows, rollout by rollout
  */
-function findDiffering(bounds: Uint32Array, rewards: Float64Array, differing: Uint32Array): number {
+function findDiffering(bounds: Uint32Array, block: readonly Float64Array[], differing: Uint32Array): number {
   const base = bounds[0];
   let count = 0;
   for (let rollout = 0; rollout + 1 < bounds.length; rollout++) {
+    const start = bounds[rollout] - base;
     const end = bounds[rollout + 1] - base;
-    let at = bounds[rollout] - base;
-    const first = rewards[at++];
-    while (at < end && sameReward(rewards[at], first)) at++;
-    if (at < end) differing[count++] = rollout;
+    for (const rewards of block) {
+      if (areEqual(rewards, start, end)) continue;
+      differing[count++] = rollout;
+      break;
+    }
   }
   return count;
 }
 
-function describe(plan: Plan, columns: SampleColumns, start: number, end: number): Disagreement {
-  const rows: number[] = [];
-  for (let position = start; position < Math.min(end, start + ROWS_PER_EXAMPLE); position++)
-    rows.push(rowAt(plan, position));
-  // The rows shown must show the difference, however far down it is.
-  for (let position = start + ROWS_PER_EXAMPLE; position < end; position++) {
-    const row = rowAt(plan, position);
-    if (sameReward(columns.rewards[row], columns.rewards[rows[0]])) continue;
-    rows.push(row);
-    break;
+function areEqual(rewards: Float64Array, start: number, end: number): boolean {
+  const first = rewards[start];
+  let at = start + 1;
+  while (at < end && sameReward(rewards[at], first)) at++;
+  return at >= end;
+}
+
+/** A rollout whose rows differ, by the first of the rewards looked at in which they do. */
+function describe(
+  plan: Plan,
+  columns: SampleColumns,
+  looked: readonly Float64Array[],
+  start: number,
+  end: number,
+): Disagreement {
+  const first = rowAt(plan, start);
+  let other = start;
+  let which = -1;
+  while (which < 0) {
+    const row = rowAt(plan, ++other);
+    which = looked.findIndex((own) => !sameReward(own[row], own[first]));
   }
-  const rollout = columns.rolloutIds.describe(columns.rolloutCodes![rows[0]]);
-  return { rollout, rows, rewards: rows.map((row) => presentOrNull(columns.rewards[row])) };
+  const rewards = looked[which];
+  const shown = Math.min(end, start + ROWS_PER_EXAMPLE);
+  const rows = Array.from({ length: shown - start }, (_, i) => rowAt(plan, start + i));
+  // The rows shown must show the difference, however far down it is.
+  if (other >= shown) rows.push(rowAt(plan, other));
+  const name = looked.length > 1 ? columns.rewardNames?.[which] : undefined;
+  return {
+    rollout: columns.rolloutIds.describe(columns.rolloutCodes![first]),
+    rows,
+    rewards: rows.map((row) => presentOrNull(rewards[row])),
+    ...(name !== undefined && { reward: name }),
+  };
 }
 
 const presentOrNull = (reward: number) => (Number.isNaN(reward) ? null : reward);

@@ -3,9 +3,18 @@ import { InputError } from '../errors.ts';
 import { type Plan, rowAt } from '../plan/plan.ts';
 import type { SampleColumns } from '../samples/columns.ts';
 import type { SiblingPolicy } from './policies.ts';
+import type { Rule } from './rule.ts';
 
 /** -0 equals 0; missing equals missing. */
 export const sameReward = (a: number, b: number) => a === b || (Number.isNaN(a) && Number.isNaN(b));
+
+/** The rewards in which siblings can disagree: those that the rule looks at, several or their sum. */
+export function rewardsLookedAt(
+  { rewards, rewardParts = null }: Pick<SampleColumns, 'rewards' | 'rewardParts'>,
+  { perReward }: Pick<Rule, 'perReward'>,
+): readonly Float64Array[] {
+  return perReward && rewardParts ? rewardParts : [rewards];
+}
 
 /**
  * `--siblings shared`: the present rewards of a rollout's rows must be exactly equal.

@@ -11,6 +11,8 @@ import { rowsOfSizes } from '../samples/group-sizes.ts';
 export interface Look {
   readonly columns: SampleColumns;
   readonly plan: Plan;
+  /** Each of several rewards counts by itself. */
+  readonly perReward: boolean;
   readonly tiers: readonly TierFinding[];
   /** What a normalization with the options as they are gives; null: it refuses. */
   readonly asked: NormalizeResult | null;
@@ -27,7 +29,8 @@ export async function lookAt(engine: Engine, columns: SampleColumns, options: No
   const prepared = prepareBatch(columns, lenientOptions);
   const { result: lenient } = await attempt(() => engine.normalizePlanned(prepared, lenientOptions, true));
   const tiers = judgeTiers(columns, { ...options, byPosition: settings.byPosition });
-  return { columns, plan: prepared.plan, tiers, asked, refusal, lenient };
+  const { perReward } = settings.estimator;
+  return { columns, plan: prepared.plan, perReward, tiers, asked, refusal, lenient };
 }
 
 async function attempt(
@@ -44,13 +47,13 @@ async function attempt(
 /** The grouping that was asked for, each rollout once, and only rollouts without a reward left out. */
 function withoutRefusals(
   { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, like }: NormalizeOptions,
-  { policies, byPosition }: Settings,
+  { policies, byPosition, estimator }: Settings,
   rowCount: number,
 ): NormalizeOptions {
   const fits = promptGroupSizes !== undefined && rowsOfSizes(promptGroupSizes) === rowCount;
   const { siblings } = policies;
   return {
-    estimator: 'grpo',
+    estimator: estimator.perReward ? 'gdpo' : 'grpo',
     like: byPosition ? like : undefined,
     siblings: siblings === 'rows' || siblings === 'shared' ? 'mainstream' : siblings,
     exclude: ['missing-reward'],

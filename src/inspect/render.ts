@@ -151,8 +151,10 @@ function siblingLines({ siblings, rollouts }: Survey): string[] {
   const lines = [
     `${multi_row} of ${rollouts} rollouts have several rows; in ${disagreeing} of these the rewards differ${doubtful ? `, in ${doubtful} the representative is doubtful` : ''}`,
   ];
-  for (const { rollout, rows } of examples)
-    lines.push(`${rollout}: ${rows.map(({ place, reward }) => `${place} ${reward ?? 'missing'}`).join(', ')}`);
+  for (const { rollout, rows, reward } of examples)
+    lines.push(
+      `${rollout}${reward === undefined ? '' : `, ${reward}`}: ${rows.map(({ place, reward }) => `${place} ${reward ?? 'missing'}`).join(', ')}`,
+    );
   return lines;
 }
 

@@ -94,6 +94,8 @@ export interface KeySurvey {
 
 export interface SiblingExample {
   readonly rollout: string;
+  /** Which of several rewards, where each counts by itself. */
+  readonly reward?: string;
   readonly rows: readonly { readonly place: string; readonly reward: number | null }[];
 }
 
@@ -212,13 +214,14 @@ export class Surveyor {
     if (missingReward) this.#firstMissing ??= { place: place(missingReward.row), found: missingReward.found };
   }
 
-  #addSiblings({ plan, columns }: Look): void {
-    const { multiRow, disagreeing, examples } = surveySiblings(plan, columns, false);
+  #addSiblings({ plan, columns, perReward }: Look): void {
+    const { multiRow, disagreeing, examples } = surveySiblings(plan, columns, { perReward, isMainstream: false });
     this.#multiRow += multiRow;
     this.#disagreeing += disagreeing;
-    for (const { rollout, rows, rewards } of examples) {
+    for (const { rollout, rows, rewards, reward } of examples) {
       if (this.#examples.length >= EXAMPLES) break;
-      this.#examples.push({ rollout, rows: rows.map((row, i) => ({ place: columns.place(row), reward: rewards[i] })) });
+      const named = rows.map((row, i) => ({ place: columns.place(row), reward: rewards[i] }));
+      this.#examples.push({ rollout, ...(reward !== undefined && { reward }), rows: named });
     }
   }
 
@@ -236,7 +239,7 @@ export class Surveyor {
       if (details.counted[rollout] === 0) continue;
       const row = details.representatives[rollout];
       // The row's own, as some rules bound what they count.
-      this.#rolloutRewards.add(row === NO_ROW ? details.rewards[0][rollout] : columns.rewards[row]);
+      this.#rolloutRewards.add(row === NO_ROW ? sumOver(details.rewards, rollout) : columns.rewards[row]);
     }
   }
 
@@ -301,6 +304,9 @@ function withPrefix(look: Look, prefix: string): Look {
   const { columns } = look;
   return { ...look, columns: { ...columns, place: (row) => prefix + columns.place(row) } };
 }
+
+const sumOver = (rewards: readonly Float64Array[], rollout: number) =>
+  rewards.reduce((sum, own) => sum + own[rollout], 0);
 
 /** Null where the values are too many to tell: rows with two rewards may have rollouts with many means of them. */
 function countFrom(tally: ValueTally, least: number): number | null {

@@ -1,6 +1,9 @@
 /** The counts of a report: each says of the batch what its name says, and a group or rollout is counted once. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { createEngine, type NormalizeOptions, type Report } from '../../src/index.ts';
+import { lookAt } from '../../src/inspect/look.ts';
+import { Surveyor } from '../../src/inspect/survey.ts';
+import { columnsOfBatch } from '../../src/samples/batch.ts';
 
 const engine = createEngine({ backend: 'cpu' });
 afterAll(() => engine.close());
@@ -93,5 +96,53 @@ describe('a group of several rewards is counted once', () => {
         ).report,
       ),
     ).toEqual({ ...none, unscaled: 1, flat: 1 });
+  });
+});
+
+describe('siblings that disagree in a reward that counts by itself', () => {
+  /** Two rollouts of two rows: the first one's rewards have equal sums. */
+  const batch = {
+    rolloutId: [7, 7, 8, 8],
+    groupIndex: [0, 0, 0, 0],
+    rewards: { a: [1, 0, 2, 2], b: [0, 1, 3, 3] },
+    trainableTokens: [100, 99, 5, 5],
+  };
+
+  test('are counted, shown and doubted by that reward', async () => {
+    const { report } = await engine.normalize(batch, { estimator: 'gdpo' });
+    const examples = [{ rollout: '7', rows: [1, 2], rewards: [1, 0], reward: 'a' }];
+    expect(report.siblings).toEqual({ policy: 'mainstream', multi_row: 2, disagreeing: 1, examples });
+    expect(report.warnings.join()).toContain('rollout 7 (a: row 1: 1, row 2: 0)');
+    expect(report.doubtful_representatives).toBe(1);
+    await expect(engine.normalize(batch, { estimator: 'gdpo', siblings: 'shared' })).rejects.toThrow(/rollout 7/);
+  });
+
+  test('agree where the rule takes the sum', async () => {
+    const { report } = await engine.normalize(batch);
+    expect([report.siblings.disagreeing, report.doubtful_representatives]).toEqual([0, 0]);
+    await engine.normalize(batch, { siblings: 'shared' });
+  });
+
+  test('the one that stands alone is named by the reward in which it does', async () => {
+    const three = { rolloutId: [1, 1, 1], rewards: { a: [1, 0, 0], b: [0, 1, 1] }, trainableTokens: [9, 1, 1] };
+    const { report } = await engine.normalize(three, { estimator: 'gdpo' });
+    expect(report.warnings.join()).toContain('its reward 1 is the only one among 3, the others have 0');
+  });
+
+  test('are found by a look at the batch too, as are groups that are flat in the sum alone', async () => {
+    const columns = columnsOfBatch({ ...batch, rewards: { a: [1, 0, 0, 0], b: [0, 1, 1, 1] } });
+    const surveyOf = async (options: NormalizeOptions) => {
+      const surveyor = new Surveyor();
+      surveyor.add(await lookAt(engine, columns, options), null, []);
+      const { siblings, flat_groups } = surveyor.finish();
+      return { disagreeing: siblings.disagreeing, examples: siblings.examples, flat: flat_groups };
+    };
+    const rows = [
+      { place: 'row 1', reward: 1 },
+      { place: 'row 2', reward: 0 },
+    ];
+    const examples = [{ rollout: '7', reward: 'a', rows }];
+    expect(await surveyOf({ estimator: 'gdpo' })).toEqual({ disagreeing: 1, examples, flat: 0 });
+    expect(await surveyOf({})).toEqual({ disagreeing: 0, examples: [], flat: 1 });
   });
 });
