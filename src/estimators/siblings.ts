@@ -55,13 +55,19 @@ export function combineSiblings(
   for (let rollout = 0; rollout < plan.rolloutCount; rollout++) {
     let sum = 0;
     let present = 0;
+    let first = Number.NaN;
+    let areEqual = true;
     for (let position = plan.rowOffsets[rollout]; position < plan.rowOffsets[rollout + 1]; position++) {
       const reward = rewards[rowAt(plan, position)];
       if (Number.isNaN(reward)) continue;
       sum += reward;
-      present++;
+      if (present++ === 0) first = reward;
+      else if (reward !== first) areEqual = false;
     }
-    combined[rollout] = present === 0 ? Number.NaN : policy === 'mean' ? sum / present : sum;
+    if (present === 0) combined[rollout] = Number.NaN;
+    else if (policy === 'sum') combined[rollout] = sum;
+    // Three times 0.1 over 3 is another number, and a group of equal rewards would not be flat.
+    else combined[rollout] = areEqual ? first : sum / present;
   }
   return combined;
 }

@@ -146,3 +146,9 @@ describe('siblings that disagree in a reward that counts by itself', () => {
     expect(await surveyOf({})).toEqual({ disagreeing: 0, examples: [], flat: 1 });
   });
 });
+
+test('a group of equal rewards is flat, whatever the number of rows that each is the mean of', async () => {
+  const batch = { reward: [0.1, 0.1, 0.1, 0.1], rolloutId: [1, 1, 1, 2], groupIndex: [0, 0, 0, 0] };
+  const { report, advantages } = await engine.normalize(batch, { siblings: 'mean', epsilon: 0 });
+  expect([report.flat_groups, ...advantages]).toEqual([1, 0, 0, 0, 0]);
+});
