@@ -62,7 +62,7 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   if (parameters.measure == MEASURE_MEAN) {
     let mean = f64_divide(value, f64_from_u32(counted));
     divisor = f64_add(mean, epsilon);
-    if (parameters.positive_mean == 1u && !is_nan(mean) && !is_greater(mean, ZERO)) {
+    if (parameters.positive_mean == 1u && !is_nan(value) && !is_greater(value, ZERO)) {
       status = STATUS_NOT_POSITIVE;
     }
   } else if (parameters.measure == MEASURE_MEDIAN_DISTANCE) {
@@ -84,7 +84,10 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
     if (parameters.measure == MEASURE_DEVIATION) {
       let deviation = f64_sqrt(variance);
       divisor = f64_add(deviation, epsilon);
-      if (!is_nan(deviation) && is_greater(vec2<u32>(parameters.min_std_low, parameters.min_std_high), deviation)) {
+      let min_std = vec2<u32>(parameters.min_std_low, parameters.min_std_high);
+      if (!is_zero(min_std) && !is_flat && vanishes(value, min_std)) {
+        status = STATUS_VANISHING;
+      } else if (!is_nan(deviation) && is_greater(min_std, deviation)) {
         status = STATUS_FLAT;
       }
     } else if (parameters.measure == MEASURE_DEVIATION_INSIDE) {
@@ -101,9 +104,11 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   }
   if (status == STATUS_REGULAR) {
     let by_spread = parameters.measure == MEASURE_DEVIATION || parameters.measure == MEASURE_MEDIAN_DISTANCE;
+    let in_digits = by_spread || parameters.measure == MEASURE_MEAN;
+    let size = vec2<u32>(value.x, value.y & 0x7fffffffu);
     if ((divisor.y & 0x7ff00000u) == 0x7ff00000u) {
       status = STATUS_OVERFLOW;
-    } else if (is_zero(divisor) || (by_spread && !is_flat && vanishes(value, epsilon))) {
+    } else if (is_zero(divisor) || (in_digits && !is_flat && vanishes(size, epsilon))) {
       status = STATUS_VANISHING;
     }
     divisors[at] = divisor;

@@ -1,5 +1,5 @@
-// The median of d = r - r_1 of each group, or of |d - centre|; an even number of them averages the middle two.
-// One invocation a group: it finds the key of the middle one bit by bit, counting at every bit how many lie below.
+// The median of each group as the upper one of its middle rewards and what is to be added, as the number between two
+// rewards may be none of binary64; or the median of the distances from it. One invocation a group: it finds the key of the middle one bit by bit, counting at every bit how many lie below.
 
 struct Parameters {
   first_item: u32,
@@ -15,16 +15,17 @@ struct Parameters {
 @group(0) @binding(2) var<storage, read> values: array<vec2<u32>>;
 @group(0) @binding(3) var<storage, read> references: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read> centres: array<vec2<u32>>;
-@group(0) @binding(5) var<storage, read_write> medians: array<vec2<u32>>;
+@group(0) @binding(5) var<storage, read_write> middles: array<vec2<u32>>;
+@group(0) @binding(6) var<storage, read_write> medians: array<vec2<u32>>;
 
+const ZERO = vec2<u32>(0u, 0u);
 const HALF = vec2<u32>(0u, 0x3fe00000u);
 
 fn term_at(i: u32, at: u32) -> vec2<u32> {
-  let deviation = f64_subtract(values[i], references[at]);
   if (parameters.distances == 0u) {
-    return without_minus_zero(deviation);
+    return without_minus_zero(values[i]);
   }
-  let distance = f64_subtract(deviation, centres[at]);
+  let distance = f64_subtract(f64_subtract(values[i], references[at]), centres[at]);
   return vec2<u32>(distance.x, distance.y & 0x7fffffffu);
 }
 
@@ -74,17 +75,21 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
   let count = end - start;
   for (var i = start; i < end; i++) {
     if (is_nan(term_at(i, at))) {
+      middles[at] = F64_NAN;
       medians[at] = F64_NAN;
       return;
     }
   }
   if (count == 0u) {
-    medians[at] = vec2<u32>(0u, 0u);
+    middles[at] = ZERO;
+    medians[at] = ZERO;
     return;
   }
   let upper = key_of_rank(count >> 1u, start, end, at);
+  let middle = number_of_key(upper);
+  middles[at] = middle;
   if ((count & 1u) == 1u) {
-    medians[at] = number_of_key(upper);
+    medians[at] = select(ZERO, middle, parameters.distances == 1u);
     return;
   }
   // The one before is the same if more of its kind lie below the middle, else the largest below.
@@ -99,5 +104,11 @@ fn main(@builtin(global_invocation_id) invocation: vec3<u32>) {
       }
     }
   }
-  medians[at] = f64_multiply(f64_add(number_of_key(lower), number_of_key(upper)), HALF);
+  if (parameters.distances == 0u) {
+    medians[at] = without_minus_zero(f64_multiply(f64_subtract(number_of_key(lower), middle), HALF));
+    return;
+  }
+  let half = f64_multiply(f64_add(number_of_key(lower), middle), HALF);
+  // Half of the smallest number is 0, and a distance of 0 would say that the rewards are equal.
+  medians[at] = select(half, middle, (half.x | half.y) == 0u);
 }

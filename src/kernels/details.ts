@@ -12,7 +12,7 @@ export interface GroupDetails {
   readonly baselines: Float64Array;
   /** What it was divided by, epsilon included; 1: nothing; NaN where it is not one number for the group. */
   readonly divisors: Float64Array;
-  /** First counted reward, and the baseline less it: a difference is (r - reference) - centre. */
+  /** A counted reward, the first unless the baseline is a median, and the baseline less it: a difference is (r - reference) - centre. */
   readonly references: Float64Array;
   readonly centres: Float64Array;
   /** Median distance from the median, where the scale is made of it. */

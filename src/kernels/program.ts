@@ -627,13 +627,13 @@ class BatchRun {
     const squares = await groups.squares(plain.centres);
     const spread = { measure: 'deviation', ddof: estimator.ddof, flatToo: true } as const;
     const scaled = await divisorsOf(workspace, groups, squares, plain.statuses, spread);
-    const firsts = await workspace.read(references);
+    const firsts = await workspace.read(await groups.references());
+    const shifts = await workspace.read(references);
     const middle = await workspace.read(plain.centres);
     const deviations = await workspace.read(scaled.divisors);
     const taken = centres && (await workspace.read(centres));
     const dividing = divisors && (await workspace.read(divisors));
-    const distances =
-      estimator.scale === 'mad' ? await workspace.read(await groups.medians(await groups.medians(null))) : null;
+    const distances = estimator.scale === 'mad' ? await workspace.read(await groups.medianDistances()) : null;
     const isOne = ['mean', 'median', 'length-mean', 'leave-one-out'].includes(estimator.baseline);
     noted.statuses.set(await workspace.read(statuses), firstGroup);
     for (let i = 0; i + 1 < groupOffsets.length; i++) {
@@ -641,10 +641,10 @@ class BatchRun {
       const group = firstGroup + i;
       noted.means[group] = firsts[i] + middle[i];
       noted.deviations[group] = deviations[i];
-      noted.references[group] = firsts[i];
+      noted.references[group] = shifts[i];
       if (taken) noted.centres[group] = taken[i];
       if (distances) noted.medianDistances[group] = distances[i];
-      if (taken && isOne) noted.baselines[group] = firsts[i] + taken[i];
+      if (taken && isOne) noted.baselines[group] = shifts[i] + taken[i];
       else if (estimator.baseline === 'none') noted.baselines[group] = 0;
       noted.divisors[group] = estimator.scale === 'peers' ? Number.NaN : (dividing?.[i] ?? 1);
     }

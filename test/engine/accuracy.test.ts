@@ -268,6 +268,88 @@ describe('magnitudes at the ends of binary64', () => {
   });
 });
 
+describe('digits', () => {
+  const exactOf = (rewards: readonly number[], options: NormalizeOptions, tokens?: readonly number[]) =>
+    exactRuleAdvantages([rewards.map((reward, i) => ({ rewards: [reward], tokens: tokens?.[i] ?? 1 }))], {
+      rule: checkOptions(options).estimator,
+    })[0];
+
+  test.each([
+    [1e20, 1, 2],
+    [1e30, 1e10, 1, 2],
+    [1, 2, 1e20],
+    [2 ** 53, 2 ** 53 + 2],
+    [0, 2 ** 53, 2 ** 53 + 2, 2 ** 53 + 6],
+    [-1e15, 1e15, 1e15 + 1, 1e15 + 2],
+  ])('of a median and of the distances from it do not depend on the first reward: %d, %d', async (...rewards) => {
+    for (const options of [
+      { scale: 'mad' },
+      { scale: 'mad', baseline: 'median' },
+      { estimator: 'dr_grpo', baseline: 'median' },
+    ] as const) {
+      const [advantages] = await advantagesOf([rewards], options);
+      expect(outsideBound(advantages, exactOf(rewards, options)), JSON.stringify(options)).toEqual([]);
+    }
+  });
+
+  test('of a median distance are not those of a group that is only centred', async () => {
+    for (const rewards of [
+      [0, 2 ** -1074],
+      [0, 0, 2 ** -1074, 2 ** -1074],
+    ])
+      await expect(advantagesOf([rewards], { scale: 'mad', epsilon: 0 })).rejects.toThrow(/median distance vanishes/);
+  });
+
+  test.each(['mad', 'none', 'group'] as const)(
+    'that a limit of deviations would need are refused: %s',
+    async (scale) => {
+      for (const rewards of [
+        [0, 1e-170, 3e-170],
+        [0, 1e-200],
+      ])
+        await expect(advantagesOf([rewards], { scale, epsilon: 0, minStd: 1e-250 })).rejects.toThrow(/vanishes/);
+      // A limit that no such deviation can reach decides.
+      expect(await advantagesOf([[0, 1e-200]], { scale, minStd: 1e-3 })).toEqual([[0, 0]]);
+    },
+  );
+
+  test('of a mean that is lost are refused', async () => {
+    for (const rewards of [
+      [0, 2 ** -1074, 2 ** -1074],
+      [0, 2 ** -1074, 0, 2 ** -1074],
+    ])
+      await expect(advantagesOf([rewards], { estimator: 'maxrl' })).rejects.toThrow(/mean vanishes/);
+  });
+
+  test('of a mean are kept where rewards cancel, as far as binary32 has the quotient', async () => {
+    const rewards = [2 ** 110, 2 ** 55, 1, -(2 ** 110), -(2 ** 55)];
+    const options = { estimator: 'maxrl' } as const;
+    const [advantages] = await advantagesOf([rewards], options);
+    expect(outsideBound(advantages, exactOf(rewards, options))).toEqual([]);
+    expect(advantages[0]).toBeGreaterThan(1e33);
+  });
+
+  test('of a step over tokens do not depend on a rollout that has none', async () => {
+    const reward = [1e20, 2, 1];
+    const trainableTokens = [0, 1, 5];
+    const options = { estimator: 'dr_grpo', baseline: 'none', weight: 'tokens' } as const;
+    const { advantages } = await engine.normalize({ reward, trainableTokens }, options);
+    expect(outsideBound([...advantages], exactOf(reward, options, trainableTokens))).toEqual([]);
+  });
+
+  test('that overflow are no advantage, bounded or not', async () => {
+    const reward = [0, 1e300, 3e300];
+    const trainableTokens = [1, 2 ** 31, 2 ** 31];
+    for (const clip of [undefined, [-1, 1], [-1, Number.POSITIVE_INFINITY]] as const)
+      await expect(engine.normalize({ reward, trainableTokens }, { estimator: 'opo', clip })).rejects.toThrow(
+        /overflows/,
+      );
+    // What is finite in binary64 is bounded.
+    const { advantages } = await engine.normalize({ reward }, { estimator: 'dr_grpo', clip: [-1, 1] });
+    expect([...advantages]).toEqual([-1, -1, 1]);
+  });
+});
+
 describe('a divisor that is that of the batch', () => {
   const ofBatch: NormalizeOptions = { scale: 'batch', epsilon: 0 };
 

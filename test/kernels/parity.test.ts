@@ -366,8 +366,8 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         for (const distances of [0, 1]) {
           const inputs = {
             bounds: offsets,
-            values: distances && values.length > 40 ? values.with(7, Number.NaN) : values,
-            references: firstsOf(offsets, values),
+            values: values.length > 40 ? values.with(7, Number.NaN) : values,
+            references: distances ? firstsOf(offsets, values) : null,
             centres: distances ? centresOf(offsets, values, random) : null,
           };
           yield {
@@ -378,6 +378,9 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
           };
         }
       }
+      const [bounds, zero] = [Uint32Array.of(0, 2), new Float64Array(1)];
+      const inputs = { bounds, values: Float64Array.of(0, Number.MIN_VALUE), references: zero, centres: zero };
+      yield { what: 'the smallest distance', parameters: { distances: 1 }, itemCount: 1, inputs };
     },
     changes: [
       {
@@ -396,6 +399,17 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         replacement: '  return without_minus_zero(distance);',
       },
       {
+        what: 'half of the smallest distance is 0',
+        line: '  medians[at] = select(half, middle, (half.x | half.y) == 0u);',
+        replacement: '  medians[at] = half;',
+      },
+      {
+        what: 'the median is a number that is rounded',
+        line: '    medians[at] = without_minus_zero(f64_multiply(f64_subtract(number_of_key(lower), middle), HALF));',
+        replacement:
+          '    medians[at] = f64_subtract(f64_multiply(f64_add(number_of_key(lower), middle), HALF), middle);',
+      },
+      {
         what: 'what is no number is passed over',
         line: '    if (is_nan(term_at(i, at))) {',
         replacement: '    if (false) {',
@@ -407,12 +421,20 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
     *cases({ segments }, random) {
       for (const { what, values, offsets } of filled(segments, random))
         yield { what, parameters: {}, itemCount: offsets.length - 1, inputs: { bounds: offsets, values } };
+      const bounds = Uint32Array.of(0, 5);
+      const values = Float64Array.of(2 ** 110, 2 ** 55, 1, -(2 ** 110), -(2 ** 55));
+      yield { what: 'two magnitudes that cancel', parameters: {}, itemCount: 1, inputs: { bounds, values } };
     },
     changes: [
       {
         what: 'rounding errors are not added',
-        line: '  sums[at] = f64_add(sum, errors);',
-        replacement: '  sums[at] = sum;',
+        line: '  let total = f64_add(sum, errors);',
+        replacement: '  let total = sum;',
+      },
+      {
+        what: 'errors of adding errors are not added',
+        line: '  sums[at] = f64_add(total, f64_add(lost(sum, errors, total), of_errors));',
+        replacement: '  sums[at] = f64_add(total, lost(sum, errors, total));',
       },
     ],
   },
@@ -425,7 +447,7 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
             const ddof = random.below(2);
             const weighted = measure >= MEASURE.deviation && measure <= MEASURE.deviationFloor ? random.below(2) : 0;
             const [epsilonLow, epsilonHigh] = wordsOf(epsilon);
-            const [minStdLow, minStdHigh] = wordsOf(random.pick([0, 0, 0.5, 1e300]));
+            const [minStdLow, minStdHigh] = wordsOf(random.pick([0, 0, 0.5, 1e300, 1e-155, Number.MIN_VALUE]));
             const bounds = new Uint32Array(itemCount + 1);
             for (let i = 0; i < itemCount; i++) bounds[i + 1] = bounds[i] + random.below(2 ** random.below(20));
             const inputs = {
@@ -480,13 +502,23 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
       },
       {
         what: 'a mean of 0 counts as positive',
-        line: '    if (parameters.positive_mean == 1u && !is_nan(mean) && !is_greater(mean, ZERO)) {',
-        replacement: '    if (parameters.positive_mean == 1u && !is_nan(mean) && is_greater(ZERO, mean)) {',
+        line: '    if (parameters.positive_mean == 1u && !is_nan(value) && !is_greater(value, ZERO)) {',
+        replacement: '    if (parameters.positive_mean == 1u && !is_nan(value) && is_greater(ZERO, value)) {',
       },
       {
         what: 'a deviation of equal rewards vanishes',
-        line: '    } else if (is_zero(divisor) || (by_spread && !is_flat && vanishes(value, epsilon))) {',
-        replacement: '    } else if (is_zero(divisor) || (by_spread && vanishes(value, epsilon))) {',
+        line: '    } else if (is_zero(divisor) || (in_digits && !is_flat && vanishes(size, epsilon))) {',
+        replacement: '    } else if (is_zero(divisor) || (in_digits && vanishes(size, epsilon))) {',
+      },
+      {
+        what: 'a mean without digits is like any other',
+        line: '    let in_digits = by_spread || parameters.measure == MEASURE_MEAN;',
+        replacement: '    let in_digits = by_spread;',
+      },
+      {
+        what: 'a deviation without digits is compared with the limit',
+        line: '      if (!is_zero(min_std) && !is_flat && vanishes(value, min_std)) {',
+        replacement: '      if (false) {',
       },
       {
         what: 'a floor is added',
@@ -495,8 +527,8 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
       },
       {
         what: 'small deviations are not flat',
-        line: '      if (!is_nan(deviation) && is_greater(vec2<u32>(parameters.min_std_low, parameters.min_std_high), deviation)) {',
-        replacement: '      if (false) {',
+        line: '      } else if (!is_nan(deviation) && is_greater(min_std, deviation)) {',
+        replacement: '      } else if (false) {',
       },
       {
         what: 'the root is not corrected',
@@ -673,7 +705,9 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
   roundAdvantages: {
     *cases({ itemCounts }, random) {
       for (const itemCount of itemCounts) {
-        const advantages = withMissing(anyValues(itemCount, random), random);
+        const advantages = withMissing(anyValues(itemCount, random), random).map((value) =>
+          random.below(6) === 0 ? random.pick(NOT_FINITE) : value,
+        );
         yield { what: `${itemCount} items`, parameters: bounds(random), itemCount, inputs: { advantages } };
       }
     },
@@ -691,9 +725,9 @@ const PARITY: Readonly<Record<KernelName, Parity>> = {
         replacement: '    if (false) {',
       },
       {
-        what: 'what is no number is bounded',
+        what: 'what is no finite number is bounded',
         file: 'advantage',
-        line: '  if (bounded == 1u && !is_nan(value)) {',
+        line: '  if (bounded == 1u && (value.y & 0x7ff00000u) != 0x7ff00000u) {',
         replacement: '  if (bounded == 1u) {',
       },
       {

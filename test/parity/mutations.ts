@@ -97,8 +97,8 @@ export const MUTATIONS: readonly Mutation[] = [
   one(
     'group-divisor.wgsl',
     'small deviations are not flat',
-    '      if (!is_nan(deviation) && is_greater(vec2<u32>(parameters.min_std_low, parameters.min_std_high), deviation)) {',
-    '      if (false) {',
+    '      } else if (!is_nan(deviation) && is_greater(min_std, deviation)) {',
+    '      } else if (false) {',
   ),
   // Arithmetic.
   one(

@@ -65,9 +65,9 @@ export const groupDivisor = defineKernel({
       let divisor = value;
       let status: number = GROUP_STATUS.regular;
       if (measure === MEASURE.mean) {
-        const mean = value / counted;
-        divisor = mean + epsilon;
-        if (parameters.positiveMean === 1 && mean <= 0) status = GROUP_STATUS.notPositive;
+        divisor = value / counted + epsilon;
+        // By the sum: a mean may vanish.
+        if (parameters.positiveMean === 1 && value <= 0) status = GROUP_STATUS.notPositive;
       } else if (measure === MEASURE.medianDistance) {
         divisor = MAD_FACTOR * value + epsilon;
         if (value === 0 && !isFlat) {
@@ -80,7 +80,8 @@ export const groupDivisor = defineKernel({
         if (measure === MEASURE.deviation) {
           const deviation = Math.sqrt(variance);
           divisor = deviation + epsilon;
-          if (deviation < minStd) status = GROUP_STATUS.flat;
+          if (minStd > 0 && !isFlat && vanishes(value, minStd)) status = GROUP_STATUS.vanishing;
+          else if (deviation < minStd) status = GROUP_STATUS.flat;
         } else {
           const inside = measure === MEASURE.deviationInside;
           divisor = Math.sqrt(inside ? variance + epsilon : Math.max(variance, epsilon));
@@ -89,9 +90,10 @@ export const groupDivisor = defineKernel({
       if (leaveOneOut === 1) divisor *= (counted - 1) / counted;
       if (status === GROUP_STATUS.unscaled) divisors[at] = divisor;
       if (status === GROUP_STATUS.regular) {
-        const bySpread = measure === MEASURE.deviation || measure === MEASURE.medianDistance;
+        const inDigits = [MEASURE.deviation, MEASURE.medianDistance, MEASURE.mean].some((own) => own === measure);
         if (!Number.isFinite(divisor)) status = GROUP_STATUS.overflow;
-        else if (divisor === 0 || (bySpread && !isFlat && vanishes(value, epsilon))) status = GROUP_STATUS.vanishing;
+        else if (divisor === 0 || (inDigits && !isFlat && vanishes(Math.abs(value), epsilon)))
+          status = GROUP_STATUS.vanishing;
         divisors[at] = divisor;
       }
       if (status !== GROUP_STATUS.regular) statuses[at] = status;

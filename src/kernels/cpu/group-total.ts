@@ -1,7 +1,7 @@
 /**
- * Twin of group-total.wgsl: the sum of each group's rewards with the rounding error of every addition added at the end, so
- * that rewards of both signs that cancel leave the digits of their mean (Ogita, Rump, Oishi, Accurate sum and dot
- * product, SIAM J. Sci. Comput. 26(6), 2005: Sum2).
+ * Twin of group-total.wgsl: the sum of each group's rewards with the rounding error of every addition added at the end, and
+ * the errors of adding those, so that rewards of both signs that cancel leave the digits of their mean, whatever quotient
+ * binary32 holds (Ogita, Rump, Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26(6), 2005: SumK, K = 3).
  */
 import { defineKernel, read, write } from '../kernel.ts';
 
@@ -21,14 +21,24 @@ export const groupTotal = defineKernel({
       const at = item - itemBase;
       let sum = 0;
       let errors = 0;
+      let ofErrors = 0;
       for (let i = bounds[at] - elementBase; i < bounds[at + 1] - elementBase; i++) {
         const value = values[i];
         const next = sum + value;
-        const added = next - sum;
-        errors += sum - (next - added) + (value - added);
+        const error = lost(sum, value, next);
+        const nextErrors = errors + error;
+        ofErrors += lost(errors, error, nextErrors);
         sum = next;
+        errors = nextErrors;
       }
-      sums[at] = sum + errors;
+      const total = sum + errors;
+      sums[at] = total + (lost(sum, errors, total) + ofErrors);
     }
   },
 });
+
+/** What rounding took from sum = a + b. */
+function lost(a: number, b: number, sum: number): number {
+  const added = sum - a;
+  return a - (sum - added) + (b - added);
+}

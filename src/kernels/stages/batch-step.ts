@@ -46,7 +46,10 @@ export async function stepOverBatch(
   weights: { readonly weights: Float64Array; readonly total: number } | null,
   { ddof, epsilon, epsilonAt }: BatchStep,
 ): Promise<{ advantages: KernelArray<'f64'>; moments: BatchMoments }> {
-  const groups = new Groups(workspace, pieceLength, Uint32Array.of(0, advantages.length), advantages);
+  // One that weighs nothing may be far from all others, and would cost them their digits.
+  const first = weights ? weights.weights.findIndex((weight) => weight > 0) : 0;
+  const offsets = Uint32Array.of(0, advantages.length);
+  const groups = new Groups(workspace, pieceLength, offsets, advantages, Uint32Array.of(first));
   const weighted = weights && {
     weights: workspace.input('f64', weights.weights),
     totals: workspace.input('f64', Float64Array.of(weights.total)),

@@ -17,6 +17,12 @@ export interface GroupMeans {
   readonly statuses: KernelArray<'u32'>;
 }
 
+/** The median of a group is the sum of the two, which may be no number of binary64. */
+export interface Medians {
+  readonly references: KernelArray<'f64'>;
+  readonly centres: KernelArray<'f64'>;
+}
+
 /** The groups of some counted rewards, and the cuts of their sums. */
 export class Groups {
   readonly count: number;
@@ -24,13 +30,22 @@ export class Groups {
   readonly levels: readonly ReductionLevel[];
   readonly values: KernelArray<'f64'>;
   readonly #workspace: Workspace;
-  readonly #offsets: Uint32Array;
+  readonly #firsts: Uint32Array;
   #references: KernelArray<'f64'> | null = null;
 
-  /** @param offsets counted rollouts of each group; begins at 0 */
-  constructor(workspace: Workspace, pieceLength: number, offsets: Uint32Array, values: KernelArray<'f64'>) {
+  /**
+   * @param offsets counted rollouts of each group; begins at 0
+   * @param firsts place of the one of each group that the rest are shifted by
+   */
+  constructor(
+    workspace: Workspace,
+    pieceLength: number,
+    offsets: Uint32Array,
+    values: KernelArray<'f64'>,
+    firsts: Uint32Array = offsets.subarray(0, -1),
+  ) {
     this.#workspace = workspace;
-    this.#offsets = offsets;
+    this.#firsts = firsts;
     this.count = offsets.length - 1;
     this.levels = planReduction(offsets, pieceLength);
     this.bounds = workspace.input('u32', offsets);
@@ -43,7 +58,7 @@ export class Groups {
     const last = Math.max(0, this.values.length - 1);
     // A group without counted rollouts reads some other group's value; nothing is computed from it.
     const firsts = new Uint32Array(this.count);
-    for (let group = 0; group < firsts.length; group++) firsts[group] = Math.min(this.#offsets[group], last);
+    for (let group = 0; group < firsts.length; group++) firsts[group] = Math.min(this.#firsts[group], last);
     const rewards = this.values.length > 0 ? this.values : this.#workspace.input('f64', new Float64Array(1));
     const positions = this.#workspace.input('u32', firsts);
     const order = { rowsInOrder: 1, rowsByRollout: null, firstPosition: 0 } as const;
@@ -76,13 +91,26 @@ export class Groups {
     return sums;
   }
 
-  /** Median of d, or with `centres` of |d - centre|. */
-  async medians(centres: KernelArray<'f64'> | null): Promise<KernelArray<'f64'>> {
-    const medians = this.#workspace.output('f64', this.count);
-    const references = await this.references();
-    const arrays = { bounds: this.bounds, values: this.values, references, centres, medians };
-    await this.#workspace.run(KERNELS.groupMedian, { distances: centres ? 1 : 0 }, this.count, arrays);
+  /** Median of each group, as a reward of it and the rest. */
+  async medians(): Promise<Medians> {
+    const { middles, medians } = await this.#medians(null);
+    return { references: middles, centres: medians };
+  }
+
+  /** Median of the distances from the median. */
+  async medianDistances(): Promise<KernelArray<'f64'>> {
+    const { middles, medians } = await this.#medians(await this.medians());
+    this.#workspace.release(middles);
     return medians;
+  }
+
+  async #medians(from: Medians | null) {
+    const output = () => this.#workspace.output('f64', this.count);
+    const outputs = { middles: output(), medians: output() };
+    const { references, centres } = from ?? { references: null, centres: null };
+    const arrays = { bounds: this.bounds, values: this.values, references, centres, ...outputs };
+    await this.#workspace.run(KERNELS.groupMedian, { distances: from ? 1 : 0 }, this.count, arrays);
+    return outputs;
   }
 
   /** The sum of the rewards as they are. */

@@ -24,7 +24,7 @@ export interface NormalizedGroups {
   readonly advantages: KernelArray<'f64'>;
   /** GROUP_STATUS per group. */
   readonly statuses: KernelArray<'u32'>;
-  /** Per group: first reward; baseline less it; divisor. Null: none was needed. */
+  /** Per group: a reward of it; baseline less it; divisor. Null: none was needed. */
   readonly references: KernelArray<'f64'>;
   readonly centres: KernelArray<'f64'> | null;
   readonly divisors: KernelArray<'f64'> | null;
@@ -37,17 +37,17 @@ export async function normalizeGroups(
   rule: Rule,
 ): Promise<NormalizedGroups> {
   const groups = new Groups(workspace, pieceLength, rewards.groupOffsets, rewards.values);
-  const references = await groups.references();
+  const first = await groups.references();
   const means = await groups.means(null, rule.singleton !== 'zero');
   const checked = await withoutSmallDeviations(workspace, groups, means, rule);
   if (rule.scale === 'peers') {
     const divided = await divideByPeers(workspace, groups, checked, rule);
-    return { ...divided, references, centres: null, divisors: null };
+    return { ...divided, references: first, centres: null, divisors: null };
   }
   const scaled = await scaleOf(workspace, groups, means, checked, rewards.batchDivisor, rule);
   const statuses = scaled?.statuses ?? checked;
   const divisors = scaled?.divisors ?? null;
-  const { values, centres } = await differences(workspace, groups, means, rewards, rule);
+  const { values, centres, references = first } = await differences(workspace, groups, means, rewards, rule);
   const shift = centres === null ? groups.fill(0) : references;
   const arrays = { references: shift, centres: centres ?? shift, divisors, statuses };
   const advantages = await quotients(workspace, groups, values, arrays, !zeroesFlatGroups(rule));
@@ -85,24 +85,26 @@ async function scaleOf(
   if (scale === 'group')
     return by(await groups.squares(means.centres), { measure: 'deviation', ddof, epsilon, minStd });
   if (scale === 'mad') {
-    const distances = await groups.medians(await groups.medians(null));
-    return by(distances, { measure: 'medianDistance', epsilon });
+    return by(await groups.medianDistances(), { measure: 'medianDistance', epsilon });
   }
   if (scale === 'mean') return by(await groups.totals(), { measure: 'mean', epsilon, meanMustBePositive });
   if (scale === 'batch') return by(groups.fill(batchDivisor ?? 1), { measure: 'constant', epsilon });
   return leaveOneOut ? by(groups.fill(1), { measure: 'constant' }) : null;
 }
 
-/** What is divided: rewards with what is still to be taken off them, or without (null) where it is taken off already. */
+/**
+ * What is divided: rewards with what is still to be taken off them, or without (null) where it is taken off already. What
+ * they are shifted by is the first reward of the group unless another is named.
+ */
 async function differences(
   workspace: Workspace,
   groups: Groups,
   means: GroupMeans,
   { lengths, baselines }: GroupedRewards,
   { baseline, singleton }: Rule,
-): Promise<{ values: KernelArray<'f64'>; centres: KernelArray<'f64'> | null }> {
+): Promise<{ values: KernelArray<'f64'>; centres: KernelArray<'f64'> | null; references?: KernelArray<'f64'> }> {
   const { values, bounds } = groups;
-  if (baseline === 'median') return { values, centres: await groups.medians(null) };
+  if (baseline === 'median') return { values, ...(await groups.medians()) };
   if (baseline === 'length-mean' && lengths)
     return { values, centres: (await groups.means(lengths, singleton !== 'zero')).centres };
   if (baseline === 'runner-up') {
