@@ -142,8 +142,7 @@ export class Engine {
       const reason =
         backend === 'auto' ? await this.#crossover.compare(work, this.#cpu, executor, session.adapter) : null;
       if (reason !== null) return onCpu(reason, false);
-      const outcome = await runProgram(executor, work, advantages);
-      if (!hasAllResults(outcome, advantages)) await this.#confirmRefusal(work, advantages);
+      const outcome = await this.#runOnGpu(executor, work, advantages);
       this.#failures = 0;
       return {
         outcome,
@@ -155,18 +154,31 @@ export class Engine {
         },
       };
     } catch (error) {
-      // The device is as well as before, and has nothing to answer for.
-      work.signal?.throwIfAborted();
+      const { signal } = work;
+      // A device that was told to stop, or that was given what nobody can compute, is as well as before.
+      if ((signal?.aborted && error === signal.reason) || error instanceof InputError) throw error;
       const reason = await this.#dropSession(error);
+      signal?.throwIfAborted();
       if (backend === 'webgpu')
         throw error instanceof RollnormError ? error : new BackendError(reason, { cause: error });
       return onCpu(reason, true);
     }
   }
 
+  async #runOnGpu(executor: Executor, work: Work, advantages: Float32Array): Promise<Outcome> {
+    try {
+      const outcome = await runProgram(executor, work, advantages);
+      if (!hasAllResults(outcome, advantages)) await this.#confirmRefusal(work, advantages);
+      return outcome;
+    } catch (error) {
+      if (error instanceof InputError) await this.#confirmRefusal(work, advantages);
+      throw error;
+    }
+  }
+
   /**
    * A batch is refused for what its numbers do only if the CPU agrees; else it was the GPU that lost them.
-   * @throws BackendError
+   * @throws BackendError; InputError where the CPU refuses it too
    */
   async #confirmRefusal(work: Work, advantages: Float32Array): Promise<void> {
     const outcome = await runProgram(this.#cpu, work, advantages);

@@ -1,7 +1,13 @@
 /** A call that is ended by its caller: it rejects with the reason, and the engine is as before. */
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createEngine, type Engine } from '../../src/index.ts';
+import { cpuExecutor } from '../../src/kernels/cpu-executor.ts';
+import type { Executor } from '../../src/kernels/executor.ts';
+import { runProgram } from '../../src/kernels/program.ts';
+import { checkOptions } from '../../src/options.ts';
+import { adjustBatch, prepareBatch } from '../../src/prepare.ts';
+import { columnsOfBatch } from '../../src/samples/batch.ts';
+import { bitsOf, callOn, PORTIONS, RULES, TILES } from '../support/cut-batches.ts';
 import { FaultyGpu } from '../support/faulty-gpu.ts';
 
 const rows = 40_000;
@@ -64,16 +70,101 @@ describe.each(Object.entries(engines))('on %s', (name, engine) => {
   });
 });
 
-test('a device that is lost meanwhile is not taken for the next call', async () => {
+/** The executor, telling of every kernel that it is about to run. */
+function watched(executor: Executor, onRun: () => void): Executor {
+  return {
+    ...executor,
+    workspace(bytes) {
+      const workspace = executor.workspace(bytes);
+      const run: typeof workspace.run = (...args) => {
+        onRun();
+        return workspace.run(...args);
+      };
+      return { ...workspace, run };
+    },
+  };
+}
+
+describe('in the midst of any stage', () => {
+  const names = Object.keys(RULES);
+
+  test.each(names)('%s, on the CPU in tiles: at every kernel', async (name) => {
+    const { batch: own, options } = RULES[name];
+    const prepared = prepareBatch(columnsOfBatch(own), options);
+    const settings = checkOptions(options);
+    const { columns } = adjustBatch(prepared, settings);
+    /** Ends at the kernel of this number, if there are so many; how many were begun. */
+    const runUntil = async (last: number) => {
+      const controller = new AbortController();
+      let begun = 0;
+      const executor = watched(cpuExecutor({ tileRollouts: 2, tileRows: 2, pieceLength: 2 }), () => {
+        if (++begun === last) controller.abort(reason);
+      });
+      const work = { columns, plan: prepared.plan, ...settings, signal: controller.signal };
+      const ended = await runProgram(executor, work, new Float32Array(columns.rowCount)).catch((error) => error);
+      return { begun, ended };
+    };
+    const { begun: kernels } = await runUntil(Number.POSITIVE_INFINITY);
+    // After the last kernel there is nothing left to end.
+    for (let last = 1; last < kernels; last++) expect(await runUntil(last)).toEqual({ begun: last, ended: reason });
+    expect(kernels).toBeGreaterThan(name === 'raw' ? 0 : 10);
+  });
+
+  test.each([
+    ['grpo', TILES],
+    ['gdpo', TILES],
+    ['token weights', TILES],
+    ['median and mad', PORTIONS],
+  ] as const)('%s, on a GPU: at every submission, and the device is kept', async (name, gpuLimits) => {
+    const gpu = new FaultyGpu();
+    const engine = createEngine({ backend: 'webgpu', provider: gpu, gpuLimits });
+    const right = bitsOf(await callOn(engine, RULES[name]));
+    gpu.counts = {};
+    await callOn(engine, RULES[name]);
+    const submissions = gpu.counts.submit!;
+    for (let last = 1; last <= submissions; last++) {
+      const controller = new AbortController();
+      gpu.counts = {};
+      gpu.onHit = (point, count) => {
+        if (point === 'submit' && count === last) controller.abort(reason);
+      };
+      await expect(callOn(engine, RULES[name], { signal: controller.signal })).rejects.toBe(reason);
+      if (last % 6 === 1) expect(bitsOf(await callOn(engine, RULES[name]))).toEqual(right);
+    }
+    expect(submissions).toBeGreaterThan(20);
+    await engine.close();
+    expect(gpu.devices.map(({ destroyed }) => destroyed)).toEqual([1]);
+  });
+
+  test.each(['requestAdapter', 'requestDevice', 'createComputePipelineAsync'] as const)(
+    'while a GPU is made ready, at %s',
+    async (point) => {
+      const gpu = new FaultyGpu();
+      const engine = createEngine({ backend: 'webgpu', provider: gpu, gpuLimits: TILES });
+      const controller = new AbortController();
+      gpu.onHit = (hit) => {
+        if (hit === point) controller.abort(reason);
+      };
+      await expect(callOn(engine, RULES.grpo, { signal: controller.signal })).rejects.toBe(reason);
+      expect((await callOn(engine, RULES.grpo)).report.backend).toBe('webgpu');
+      await engine.close();
+    },
+  );
+});
+
+test.each([
+  ['is lost', 'lost', 1],
+  ['no longer answers', 'never', 0],
+] as const)('a call that is ended while its device %s leaves a new device to the next', async (_, kind, destroyed) => {
   const gpu = new FaultyGpu();
-  const engine = createEngine({ backend: 'webgpu', provider: gpu });
+  const engine = createEngine({ backend: 'webgpu', provider: gpu, gpuLimits: TILES, timeoutMs: 1000 });
   const controller = new AbortController();
-  gpu.arm({ point: 'mapAsync', kind: 'never' });
-  const call = engine.normalize(batch, { signal: controller.signal });
-  while (!gpu.fired) await setTimeout(5);
-  controller.abort(reason);
-  gpu.devices[0].lose();
-  await expect(call).rejects.toBe(reason);
-  expect((await engine.normalize(batch)).advantages).toEqual(expected.advantages);
+  gpu.arm({ point: 'mapAsync', kind, at: 3 });
+  gpu.onHit = (point, count) => {
+    if (point === 'mapAsync' && count === 3) controller.abort(reason);
+  };
+  await expect(callOn(engine, RULES.grpo, { signal: controller.signal })).rejects.toBe(reason);
+  expect((await callOn(engine, RULES.grpo)).report.backend).toBe('webgpu');
+  expect(gpu.devices.map((device) => device.destroyed)).toEqual([destroyed, 0]);
   await engine.close();
 });

@@ -41,6 +41,7 @@ const aborted = <T>(): Promise<T> => Promise.reject(new DOMException('', 'AbortE
 interface SharedDevice {
   readonly adapter: GPUAdapter;
   readonly device: GPUDevice;
+  readonly modules: Map<string, GPUShaderModule>;
   readonly pipelines: Map<string, Promise<GPUComputePipeline>>;
 }
 
@@ -52,7 +53,7 @@ async function openShared(): Promise<SharedDevice> {
   const gpu = await defaultProvider.open();
   const adapter = await gpu.requestAdapter();
   if (!adapter) throw new Error('no WebGPU adapter');
-  return { adapter, device: await adapter.requestDevice(), pipelines: new Map() };
+  return { adapter, device: await adapter.requestDevice(), modules: new Map(), pipelines: new Map() };
 }
 
 afterAll(async () => {
@@ -67,6 +68,8 @@ export class FaultyGpu implements GpuProvider {
   counts: Partial<Record<FaultPoint, number>> = {};
   /** Whether the armed fault has happened. */
   fired = false;
+  /** Told of every call, before it is made. */
+  onHit: (point: FaultPoint, count: number) => void = () => {};
   readonly devices: FaultyDevice[] = [];
   readonly #software: boolean;
   #fault: Fault | null = null;
@@ -93,7 +96,9 @@ export class FaultyGpu implements GpuProvider {
   /** Counts a call; how it is to fail, or null. */
   hit(point: FaultPoint, kernel?: string): FaultKind | null {
     const fault = this.#fault;
-    this.counts[point] = (this.counts[point] ?? 0) + 1;
+    const count = (this.counts[point] ?? 0) + 1;
+    this.counts[point] = count;
+    this.onHit(point, count);
     if (fault?.point !== point || (fault.kernel !== undefined && fault.kernel !== kernel)) return null;
     if (++this.#concerned < (fault.at ?? 1)) return null;
     this.fired = true;
@@ -210,9 +215,12 @@ export class FaultyDevice {
   }
 
   #createShaderModule(descriptor: GPUShaderModuleDescriptor): GPUShaderModule {
-    const module = this.#shared.device.createShaderModule(descriptor);
-    const info = module.getCompilationInfo.bind(module);
-    Object.defineProperty(module, 'getCompilationInfo', { value: () => this.#promise('getCompilationInfo', info) });
+    const { device, modules } = this.#shared;
+    const module = modules.get(descriptor.code) ?? device.createShaderModule(descriptor);
+    modules.set(descriptor.code, module);
+    const info = Object.getPrototypeOf(module).getCompilationInfo.bind(module);
+    const value = () => this.#promise<GPUCompilationInfo>('getCompilationInfo', info);
+    Object.defineProperty(module, 'getCompilationInfo', { value, configurable: true });
     return module;
   }
 

@@ -291,7 +291,6 @@ export class GpuWorkspace implements Workspace {
     for (let at = 0; at < bytes.length; at += TRANSFER_BYTES) {
       await this.#downloadPart(buffer, at, bytes.subarray(at, at + TRANSFER_BYTES));
     }
-    await this.#checkScopes();
     requireWritten(host);
     return host;
   }
@@ -312,6 +311,8 @@ export class GpuWorkspace implements Workspace {
     device.queue.submit([encoder.finish()]);
     this.#popScopes();
     await this.#mapped(staging);
+    // What the device reports is why a submission did not run, so it is told before that.
+    await this.#checkScopes();
     const bytes = staging.getMappedRange();
     target.set(new Uint8Array(bytes, 0, target.length));
     ledger.verify(new Uint32Array(bytes, target.length, pendingBytes / 4));
@@ -321,8 +322,12 @@ export class GpuWorkspace implements Workspace {
 
   /** A failed map says little; the scopes around the copy say why. */
   async #mapped(staging: GPUBuffer): Promise<void> {
+    this.#pushScopes();
+    const mapping = staging.mapAsync(GPUMapMode.READ);
+    mapping.catch(() => {}); // the scopes may be refused before it is waited for
+    this.#popScopes();
     try {
-      await this.#session.wait(staging.mapAsync(GPUMapMode.READ), 'reading results back');
+      await this.#session.wait(mapping, 'reading results back');
     } catch (error) {
       if (this.#session.failure === null) await this.#checkScopes();
       throw error;
@@ -331,7 +336,6 @@ export class GpuWorkspace implements Workspace {
 
   async #settleLedger(): Promise<void> {
     await this.#downloadPart(this.#bufferOf(null, 'read'), 0, new Uint8Array(SMALLEST_BUFFER));
-    await this.#checkScopes();
   }
 
   #createBuffer(byteLength: number, usage: number, mappedAtCreation = false): GPUBuffer {
@@ -366,7 +370,9 @@ export class GpuWorkspace implements Workspace {
 
   async #checkScopes(): Promise<void> {
     const errors = await this.#session.wait(Promise.all(this.#scopes.splice(0)), 'checking for errors');
-    const error = errors.find((found) => found !== null);
+    // Whatever uses a buffer that could not be had is an error too; the want of memory is the one to tell.
+    const error =
+      errors.find((found) => found instanceof GPUOutOfMemoryError) ?? errors.find((found) => found !== null);
     if (error) throw new BackendError(`the GPU reported: ${describeError(error)}`);
   }
 }
