@@ -1,5 +1,5 @@
 /** Temporary files: created exclusively, remembered while they exist, removable at once by a signal handler. */
-import { unlinkSync, writeSync } from 'node:fs';
+import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { getSystemErrorMap } from 'node:util';
 import { FileError } from '../errors.ts';
@@ -8,14 +8,18 @@ const existing = new Set<string>();
 
 /** Creates a file that must not exist yet. It is remembered until it is removed or forgotten. */
 export async function createTemporaryFile(path: string, mode: number): Promise<FileHandle> {
-  // Remembered first: a signal can arrive between the creation and its report.
   existing.add(path);
   try {
-    return await open(path, 'wx+', mode);
+    // At once: while it is created elsewhere, a signal handler would look for it too early, and it would be left behind.
+    closeSync(openSync(path, 'wx', mode));
   } catch (cause) {
     existing.delete(path);
     throw cause;
   }
+  return open(path, 'r+').catch(async (cause) => {
+    await removeTemporaryFile(path);
+    throw cause;
+  });
 }
 
 /** Removes a temporary file; one that is gone already is no error. */
