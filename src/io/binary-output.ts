@@ -77,6 +77,7 @@ export async function writeSidecarColumns(
     }
     const write = writerTo(descriptor, output.name);
     if (input.format !== 'parquet' || kept) return runChunkJobInPool(flatJob(allNew(), rowCount, write), CODEC, pool);
+    input.requireUnchanged();
     await withParquet(input, (file, parquet) => {
       const columns = sidecarColumns(sidecar, input.copiedIds ?? new Map());
       const news = newColumns(columns);
@@ -89,6 +90,7 @@ export async function writeSidecarColumns(
       );
       return runChunkJobInPool(columnsOnlyJob(file, parquet, newOrCopied, valuesOf, write), CODEC, pool);
     });
+    input.requireUnchanged();
   });
 }
 

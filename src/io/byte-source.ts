@@ -1,4 +1,5 @@
 /** A source of bytes that can be read more than once: a file, or a stream spooled to a private file while first read. */
+import type { BigIntStats } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { InputError } from '../errors.ts';
 import { GZIP_MAGIC, gunzip } from './codecs/gunzip.ts';
@@ -11,6 +12,8 @@ export interface ByteSource {
   readonly name: string;
   /** Bytes as stored, before decompression; undefined until a stream has been read to its end. */
   readonly byteLength: number | undefined;
+  /** What a file was when it was opened; null: a stream. */
+  readonly opened: BigIntStats | null;
   /** What the content is compressed with; chunks() then gives the decompressed bytes. */
   readonly compression: 'none' | 'gzip' | 'zstd';
   /**
@@ -62,6 +65,7 @@ function compressionOf(head: Uint8Array): Compression {
 function sourceOf(stored: StoredBytes, compression: Compression, chunks: () => Chunks): ByteSource {
   return {
     name: stored.name,
+    opened: stored.opened,
     get byteLength() {
       return stored.byteLength;
     },

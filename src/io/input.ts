@@ -1,6 +1,6 @@
 /** An opened input: what its content is, and the portions in which it is read. */
 import { type BigIntStats, statSync } from 'node:fs';
-import { FileError, InputError } from '../errors.ts';
+import { InputError } from '../errors.ts';
 import { describeBinaryInput } from './binary-input.ts';
 import { type ByteSource, openByteSource } from './byte-source.ts';
 import { sniffFormat } from './format.ts';
@@ -8,6 +8,7 @@ import type { IdField, Layout } from './layouts/layout.ts';
 import { recordsHoldRows } from './layouts/resolve-layout.ts';
 import type { Portion } from './portion.ts';
 import { openRandomAccess } from './random-access.ts';
+import { requireUnchanged } from './stored-bytes.ts';
 import { fileError } from './temporary-files.ts';
 
 export type InputFormat = 'jsonl' | 'parquet' | 'arrow' | 'torch';
@@ -64,23 +65,34 @@ export async function openInput(nameOrDash: string, options: InputOptions): Prom
   }
 }
 
-async function describeInput(source: ByteSource, { layout, maxLine }: InputOptions): Promise<Input> {
+async function describeInput(source: ByteSource, options: InputOptions): Promise<Input> {
   const { name } = source;
   const path = await source.localPath();
-  const opened = statOf(path, name);
-  const byteLength = Number(opened.size);
+  const opened = source.opened ?? statOf(path, name);
   const common = {
     name,
     path,
     compression: source.compression,
-    byteLength,
-    requireUnchanged: () => requireUnchanged(name, opened, statOf(path, name)),
+    byteLength: Number(opened.size),
+    requireUnchanged: () => requireUnchanged({ name, opened }, statOf(path, name)),
     close: () => source.close(),
   };
+  try {
+    return describeContent(common, options);
+  } catch (error) {
+    common.requireUnchanged(); // else what is wrong with its content is not its fault
+    throw error;
+  }
+}
+
+type Opened = Pick<Input, 'name' | 'path' | 'compression' | 'byteLength' | 'requireUnchanged' | 'close'>;
+
+function describeContent(common: Opened, { layout, maxLine }: InputOptions): Input {
+  const { name, path, compression, byteLength } = common;
   const holdRows = recordsHoldRows(layout);
-  if (source.compression !== 'none') {
+  if (compression !== 'none') {
     if (layout.document) throw new InputError('a compressed JSON document is not read: decompress it first');
-    const portions = [{ format: 'compressed-lines', path, name, compression: source.compression, maxLine } as const];
+    const portions = [{ format: 'compressed-lines', path, name, compression, maxLine } as const];
     return { ...common, format: 'jsonl', portions, unit: 'line', recordsHoldRows: holdRows, keepsRows: !holdRows };
   }
   const head = readHead(path, name, byteLength);
@@ -126,12 +138,4 @@ function statOf(path: string, name: string): BigIntStats {
   } catch (cause) {
     throw fileError(name, 'cannot read', cause);
   }
-}
-
-function requireUnchanged(name: string, opened: BigIntStats, now: BigIntStats): void {
-  const { dev, ino, size, mtimeNs } = opened;
-  if (now.dev !== dev || now.ino !== ino) throw new FileError(`${name}: was replaced while it was in use`);
-  if (now.size !== size)
-    throw new FileError(`${name}: changed while it was in use: ${size} bytes before, ${now.size} now`);
-  if (now.mtimeNs !== mtimeNs) throw new FileError(`${name}: was written to while it was in use`);
 }

@@ -19,7 +19,7 @@ export interface InputRows {
 
 /**
  * @param advance is told how many bytes of the input have been read since it was told last
- * @throws InputError that names the file and the line or row
+ * @throws InputError that names the file and the line or row; FileError where it is no longer what it was
  */
 export async function readInput(
   input: Input,
@@ -61,6 +61,7 @@ export async function readInput(
       if (error) throw placed(input, error, records - emitted);
     } catch (error) {
       failed = true;
+      input.requireUnchanged(); // else what is wrong with its rows is not its fault
       throw named(input.name, error);
     }
     portionRows.push(assembler.rowCount - before);

@@ -17,6 +17,8 @@ const LINE_FEED = 0x0a;
 export interface StoredBytes {
   readonly name: string;
   readonly byteLength: number | undefined;
+  /** What a file was when it was opened; null: a stream. */
+  readonly opened: BigIntStats | null;
   head(length: number): Promise<Uint8Array>;
   chunks(): AsyncGenerator<Uint8Array, void, undefined>;
   /** Where all of the bytes are; a stream is read to its end first. */
@@ -56,14 +58,14 @@ export async function openStoredBytes(
 class RegularFile implements StoredBytes {
   readonly name: string;
   readonly byteLength: number;
+  readonly opened: BigIntStats;
   readonly #handle: FileHandle;
-  readonly #opened: BigIntStats;
 
   constructor(name: string, handle: FileHandle, opened: BigIntStats) {
     this.name = name;
     this.byteLength = Number(opened.size);
+    this.opened = opened;
     this.#handle = handle;
-    this.#opened = opened;
   }
 
   head(length: number): Promise<Uint8Array> {
@@ -71,9 +73,9 @@ class RegularFile implements StoredBytes {
   }
 
   async *chunks(): AsyncGenerator<Uint8Array, void, undefined> {
-    this.#requireUnchanged(await stat(this.name, { bigint: true }).catch((cause) => this.#fail(cause)));
+    requireUnchanged(this, await stat(this.name, { bigint: true }).catch((cause) => this.#fail(cause)));
     yield* readRange(this.#handle, this.byteLength, this.name);
-    this.#requireUnchanged(await this.#handle.stat({ bigint: true }).catch((cause) => this.#fail(cause)));
+    requireUnchanged(this, await this.#handle.stat({ bigint: true }).catch((cause) => this.#fail(cause)));
   }
 
   localPath(): Promise<string> {
@@ -87,15 +89,20 @@ class RegularFile implements StoredBytes {
   #fail(cause: unknown): never {
     throw fileError(this.name, 'cannot read', cause);
   }
+}
 
-  #requireUnchanged(now: BigIntStats): void {
-    const { dev, ino, size, mtimeNs } = this.#opened;
-    if (now.dev !== dev || now.ino !== ino) throw new FileError(`${this.name}: was replaced while it was in use`);
-    if (now.size !== size) {
-      throw new FileError(`${this.name}: changed while it was in use: ${size} bytes before, ${now.size} now`);
-    }
-    if (now.mtimeNs !== mtimeNs) throw new FileError(`${this.name}: was written to while it was in use`);
-  }
+interface OpenedFile {
+  readonly name: string;
+  readonly opened: BigIntStats;
+}
+
+/** @throws FileError where a file is no longer what it was when it was opened */
+export function requireUnchanged({ name, opened }: OpenedFile, now: BigIntStats): void {
+  const { dev, ino, size, mtimeNs } = opened;
+  if (now.dev !== dev || now.ino !== ino) throw new FileError(`${name}: was replaced while it was in use`);
+  if (now.size !== size)
+    throw new FileError(`${name}: changed while it was in use: ${size} bytes before, ${now.size} now`);
+  if (now.mtimeNs !== mtimeNs) throw new FileError(`${name}: was written to while it was in use`);
 }
 
 async function openSpool(
@@ -114,6 +121,7 @@ async function openSpool(
 
 class SpooledStream implements StoredBytes {
   readonly name: string;
+  readonly opened = null;
   readonly #stream: AsyncIterator<Uint8Array>;
   readonly #path: string;
   readonly #spool: FileHandle;

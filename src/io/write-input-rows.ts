@@ -51,6 +51,22 @@ export async function writeInputRows(
   advance: (bytes: number) => void = () => {},
 ): Promise<void> {
   input.requireUnchanged();
+  try {
+    await writeRows(input, rows, results, fields, output, pool, advance);
+  } finally {
+    input.requireUnchanged(); // and if it is not, that is why what was found in it now is wrong
+  }
+}
+
+async function writeRows(
+  input: Input,
+  rows: InputRows,
+  results: RowResults,
+  fields: OutputFields,
+  output: Output,
+  pool: TaskPool,
+  advance: (bytes: number) => void,
+): Promise<void> {
   const [first] = input.portions;
   // An empty output must still be a member or frame, which is left to the output itself.
   const isEmpty = results.keep ? !results.keep.includes(1) : rows.rowCount === 0;
@@ -63,7 +79,6 @@ export async function writeInputRows(
     await writeBinaryRows(input, results, fields, output, pool);
     advance(input.byteLength);
   }
-  input.requireUnchanged();
 }
 
 async function augmentPortions(

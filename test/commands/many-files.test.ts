@@ -1,7 +1,6 @@
 /** Many files, batches inside a file, and what is left behind when something goes wrong. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,7 +15,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resolveLayout } from '../../src/io/layouts/resolve-layout.ts';
 import { samplesFile } from '../io/torch/pickled.ts';
-import { Random } from '../support/random.ts';
 import { readFiles, rowsOfBatch } from '../support/read-file.ts';
 import { CLI, runCli } from '../support/run-cli.ts';
 
@@ -97,34 +95,6 @@ describe('a directory', () => {
     const run = await runCli(['normalize', input, '--out-dir', two, '--threads', '3']);
     expect(run.status).toBe(0);
     expect(contents(two)).toEqual(contents(one));
-  });
-
-  const isOutput = (name: string) => !name.startsWith('.');
-
-  test('killed at any of twenty moments, it leaves whole outputs alone, and --resume does the rest', async () => {
-    const many = Array.from({ length: 40 }, (_, i) => [`${i}.jsonl`, rows(i).repeat(1)] as const);
-    const input = filesIn(Object.fromEntries(many));
-    const reference = target();
-    await runCli(['normalize', input, '--out-dir', reference]);
-    const whole = contents(reference);
-    const random = new Random(20);
-    let output = target();
-    for (let kill = 0; kill < 20; kill++) {
-      if (existsSync(output) && Object.keys(contents(output)).filter(isOutput).length === many.length)
-        output = target();
-      const child = spawn(process.execPath, [CLI, 'normalize', input, '--out-dir', output, '--resume'], {
-        stdio: 'ignore',
-      });
-      const ended = new Promise((resolve) => child.on('close', resolve));
-      setTimeout(() => child.kill('SIGKILL'), random.integer(60, 260));
-      await ended;
-      for (const name of existsSync(output) ? readdirSync(output) : [])
-        if (isOutput(name)) expect(readFileSync(join(output, name), 'utf8')).toBe(whole[name]);
-    }
-    const run = await runCli(['normalize', input, '--out-dir', output, '--resume']);
-    expect(run.status).toBe(0);
-    const left = contents(output);
-    expect(Object.fromEntries(Object.entries(left).filter(([name]) => isOutput(name)))).toEqual(whole);
   });
 });
 
