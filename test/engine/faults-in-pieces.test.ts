@@ -8,7 +8,7 @@ import { type FaultKind, type FaultPoint, FaultyGpu } from '../support/faulty-gp
 
 const SHORT_TIMEOUT_MS = 1000;
 /** So often the call after a fault is made too. */
-const NEXT_CALL_AFTER = 6;
+const NEXT_CALL_AFTER = 16;
 const UNTOUCHED = -77;
 const LOST = /was lost|AbortError/;
 const NAMES = Object.keys(RULES);
@@ -125,6 +125,23 @@ describe('in tiles and slices', () => {
   it('grpo: a read-back that rejects is a failure, whichever it is', async () => {
     const fault = { point: 'mapAsync', kind: 'fails', reason: /reading results back/ } as const;
     expect((await sweep(RULES.grpo, fault)).wrongs).toEqual([]);
+  });
+});
+
+describe('a median that the host computes, since a group is too long for one invocation', () => {
+  const cut: Cut = {
+    batch: { reward: [3, 1, 4, 1, 5, 9, 2, 6], groupIndex: new Int32Array(8) },
+    options: { baseline: 'median', scale: 'mad' },
+  };
+
+  it.each([
+    ['createBuffer', 'out of memory', /out of memory/],
+    ['submit', 'lost', LOST],
+    ['mapAsync', 'lost', LOST],
+  ] as const)('fails with what goes before and after it: %s, %s', async (point, kind, reason) => {
+    const { calls, wrongs } = await sweep(cut, { point, kind, reason });
+    expect(wrongs).toEqual([]);
+    expect(calls).toBeGreaterThan(6);
   });
 });
 

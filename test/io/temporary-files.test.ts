@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, unlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -37,6 +37,16 @@ test('one is removed, also when it is gone already', async () => {
   await removeTemporaryFile(path);
   expect(existsSync(path)).toBe(false);
   await removeTemporaryFile(path);
+});
+
+test('one whose creation is under way is removed too', async () => {
+  const creating = createTemporaryFile(join(folder, 'early'), 0o600);
+  removeTemporaryFiles();
+  await creating.then(
+    (handle) => handle.close(),
+    () => {},
+  );
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test('a file that exists is neither taken nor removed', async () => {
