@@ -32,8 +32,8 @@ const CHECK_MS = 300;
 const SAMPLE_SECONDS = 5;
 const STOPPED = 143;
 const DIGITS = 6;
-/** What the process says when nothing is wrong: warnings that the recordings deserve, files that are done, and the end. */
-const EXPECTED = /^rollnorm: (?:warning: |\d+ of \d+ batches done|(.+): (\d+) rows, )/;
+/** What the process says when nothing is wrong: Dawn's and its own warnings, files that are done, and the end. */
+const EXPECTED = /^Warning: |^rollnorm: (?:warning: |\d+ of \d+ batches done|(.+): (\d+) rows, )/;
 
 const folder = mkdtempSync(join(memoryFolder(), 'rollnorm-directory-'));
 try {
