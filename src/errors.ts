@@ -38,5 +38,5 @@ export class FileError extends RollnormError {
 /** A value of whatever type, as messages spell it. */
 export function spelled(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
-  return Array.isArray(value) ? `[${value.map(spelled).join(', ')}]` : String(value);
+  return Array.isArray(value) ? `[${value.map(spelled).join()}]` : String(value);
 }

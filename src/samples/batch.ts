@@ -147,7 +147,7 @@ function numbersOf(field: string, column: NumberColumn): Pick<SampleColumns, 're
   for (let row = 0; row < rewards.length; row++) {
     if (Number.isFinite(rewards[row])) continue;
     rewards[row] = Number.NaN;
-    missingReward ??= { row, found: String(column[row]) };
+    missingReward ??= { row, found: field === 'reward' ? String(column[row]) : `${field} ${column[row]}` };
   }
   return { rewards, missingReward };
 }

@@ -11,7 +11,7 @@ describe('a call refuses', () => {
     ],
     ['a text for a list of sizes', { promptGroupSizes: '2,2' }, /promptGroupSizes must be an array/],
     ['a text for a list of reasons', { exclude: 'removed' }, /exclude must be an array/],
-    ['text as bounds', { clip: ['-1', '1'] }, /clip must be two numbers, the lower one first, got \["-1", "1"\]/],
+    ['text as bounds', { clip: ['-1', '1'] }, /clip must be two numbers, the lower one first, got \["-1","1"\]/],
     ['text as bounds of rewards', { clipReward: ['0', 9] }, /clipReward must be two numbers/],
     ['bounds that are no list', { clip: { 0: 0, 1: 1, length: 2 } }, /clip must be two numbers/],
     ['NaN as a bound', { clip: [Number.NaN, 1] }, /clip must be two numbers/],

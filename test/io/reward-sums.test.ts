@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { InputError } from '../../src/errors.ts';
+import { adjustRewards } from '../../src/estimators/rewards.ts';
 import { writeFlatArrow } from '../../src/io/arrow/write-flat.ts';
 import type { FlatColumn } from '../../src/io/parquet/write-flat.ts';
 import { NO_PARTS, SUM_OVERFLOWS } from '../../src/samples/reward-sum.ts';
@@ -97,6 +98,30 @@ test.each(['0.5', '"0.5"'])(
       expect([...(await readFiles([path], { preset: 'verl', rewardColumns })).batch.columns.rewards]).toEqual([2.5]);
   },
 );
+
+describe.each(FORMATS)('several rewards that are kept apart, in %s', (format) => {
+  const read = async (row: Row) => {
+    const path = join(folder, `${files++}.${format}`);
+    writeFileSync(path, bytesOf(format, [row, { a: 1, b: 1 }]));
+    const rewardColumns = ['a', 'b'].map((name) => ({ name, weight: 1 }));
+    return (await readFiles([path], { rewardColumns, rewardsApart: true })).batch.columns;
+  };
+
+  test.each<[Row, string]>([
+    [{ a: 1, b: null }, 'null for b'],
+    [{ a: NaN, b: null }, 'a NaN'],
+    [{ a: 1, b: -Infinity }, 'b -Infinity'],
+  ])('%o: missing, and named', async (row, found) => {
+    expect((await read(row)).missingReward).toEqual({ row: 0, found });
+  });
+
+  test('that overflow as a sum are refused by whoever sums them', async () => {
+    const columns = await read({ a: 1e308, b: 1e308 });
+    const estimator = { clipReward: null, rewardWeights: null, perReward: false };
+    expect(() => adjustRewards(columns, estimator)).toThrow(`1: ${SUM_OVERFLOWS}`);
+    expect(adjustRewards(columns, { ...estimator, rewardWeights: [0.5, 0.5] }).rewards[0]).toBe(1e308);
+  });
+});
 
 describe('scores with weights', () => {
   const read = async (rewards: string) => {

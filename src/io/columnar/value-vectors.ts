@@ -117,7 +117,8 @@ export function numbersOfLayout(layout: Layout, vectorOf: VectorOf, rowCount: nu
 function describeMissing(name: string, vector: Vector | null, row: number, value: number): string {
   if (!vector) return `no ${name}`;
   const isNull = vector.kind === 'nulls' || (vector.present && vector.present[row] === 0);
-  return isNull ? 'null' : String(value);
+  if (isNull) return 'null';
+  return name === 'reward' ? String(value) : `${name} ${value}`;
 }
 
 function numberAt(name: string, vector: Vector, row: number, firstRow: number, fromText: boolean): number | null {

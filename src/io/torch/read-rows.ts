@@ -250,10 +250,16 @@ class SampleReader {
   #sumOfParts(numbers: readonly number[]): number {
     let sum = 0;
     for (let k = 0; k < this.#layout.rewardParts!.length; k++) {
-      if (Number.isNaN(numbers[k]) && !Number.isNaN(sum)) this.#found = `no ${this.#numberColumns[k].text}`;
+      if (Number.isNaN(numbers[k]) && !Number.isNaN(sum)) this.#found = this.#foundFor(this.#numberColumns[k]);
       sum += numbers[k];
     }
     return sum;
+  }
+
+  #foundFor(column: Reference): string {
+    const value = this.#value(column);
+    if (value.kind === 'null') return `null for ${column.text}`;
+    return value.kind === 'absent' ? `no ${column.text}` : `${column.text} ${describe(value)}`;
   }
 
   #oneReward(column: Reference): number {
