@@ -7,9 +7,8 @@ import type { Details } from './kernels/details.ts';
 import type { Executor } from './kernels/executor.ts';
 import { type Outcome, runProgram, type Work } from './kernels/program.ts';
 import { gpuExecutor } from './kernels/webgpu/executor.ts';
-import { requireCount, requireTimeout } from './kernels/webgpu/limits.ts';
 import { GpuSession } from './kernels/webgpu/session.ts';
-import { BACKENDS, checkEngineOptions, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
+import { checkEngineOptions, checkOptions, type EngineOptions, type NormalizeOptions } from './options.ts';
 import { describeGroup, groupOfRow } from './plan/describe.ts';
 import { adjustBatch, type PreparedBatch, planKey, prepareBatch } from './prepare.ts';
 import { type BackendUse, buildReport, type Report } from './report.ts';
@@ -29,7 +28,10 @@ export interface NormalizeResult {
 /** After this many failures in a row an `auto` engine stops trying its GPU. */
 const FAILURES_TO_GIVE_UP = 3;
 
-/** Opens an engine. Nothing is loaded or compiled until the first batch needs it. */
+/**
+ * Opens an engine. Nothing is loaded or compiled until the first batch needs it.
+ * @throws UsageError on an unknown option, or one of the wrong kind
+ */
 export function createEngine(options: EngineOptions = {}): Engine {
   return new Engine(options);
 }
@@ -46,11 +48,6 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     checkEngineOptions(options);
-    const { backend = 'auto' } = options;
-    if (!BACKENDS.includes(backend))
-      throw new UsageError(`unknown backend '${backend}'; known: ${BACKENDS.join(', ')}`);
-    for (const [name, value] of Object.entries({ ...options.gpuLimits })) requireCount(name, value);
-    requireTimeout(options.timeoutMs);
     this.#options = options;
     this.#cpu = cpuExecutor(options.cpuLimits);
     this.#crossover = new Crossover(options);

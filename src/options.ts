@@ -7,7 +7,7 @@ import { type Policies, type PolicyOptions, resolvePolicies } from './estimators
 import { isPassThrough } from './estimators/rule.ts';
 import type { CpuLimits } from './kernels/cpu-executor.ts';
 import type { GpuProvider } from './kernels/webgpu/gpu-provider.ts';
-import { type GpuLimits, requireCount } from './kernels/webgpu/limits.ts';
+import { type GpuLimits, requireCount, requireTimeout } from './kernels/webgpu/limits.ts';
 import type { ShaderChange } from './kernels/webgpu/shader-change.ts';
 import type { GroupingOptions } from './plan/groups.ts';
 
@@ -123,6 +123,8 @@ function requireNames(what: string, options: unknown, known: readonly string[]):
 /** @throws UsageError */
 export function checkEngineOptions(options: EngineOptions): void {
   requireNames('an engine', options, ENGINE_OPTIONS);
+  const { backend = 'auto' } = options;
+  if (!BACKENDS.includes(backend)) throw new UsageError(`unknown backend '${backend}'; known: ${BACKENDS.join(', ')}`);
   const adapter: unknown = options.adapter;
   if (adapter !== undefined && typeof adapter !== 'string')
     throw new UsageError(`adapter must be text, a part of its name, got ${typeof adapter}`);
@@ -139,6 +141,7 @@ export function checkEngineOptions(options: EngineOptions): void {
     if (value !== undefined && typeof value !== 'number')
       throw new UsageError(`${name} must be a number, got ${spelled(value)}`);
   }
+  requireTimeout(options.timeoutMs);
   if (options.provider !== undefined && typeof options.provider?.open !== 'function')
     throw new UsageError('provider must be an object with a method open');
 }

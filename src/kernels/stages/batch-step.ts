@@ -1,6 +1,6 @@
 /** Statistics over all counted rollouts of a batch, in the one tree that their number gives, however they were cut. */
 import type { BatchStep, Rule } from '../../estimators/rule.ts';
-import { GROUP_STATUS, type MEASURE } from '../codes.ts';
+import type { MEASURE } from '../codes.ts';
 import type { KernelArray, Workspace } from '../executor.ts';
 import { divisorsOf } from './divisors.ts';
 import { Groups } from './group-statistics.ts';
@@ -75,9 +75,4 @@ async function momentsOf(
   const [divisor] = await workspace.read(divisors);
   const [status] = await workspace.read(statuses);
   return { mean: reference + centre, divisor, status };
-}
-
-export function failed(status: number): 'overflow' | 'vanishing' | null {
-  if (status === GROUP_STATUS.overflow) return 'overflow';
-  return status === GROUP_STATUS.vanishing ? 'vanishing' : null;
 }
