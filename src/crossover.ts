@@ -3,8 +3,9 @@ import { UsageError } from './errors.ts';
 import { resolveEstimator } from './estimators/estimators.ts';
 import { resolvePolicies } from './estimators/policies.ts';
 import type { Executor } from './kernels/executor.ts';
-import { runProgram, type Work } from './kernels/program.ts';
+import { runProgram } from './kernels/program.ts';
 import type { AdapterDescription } from './kernels/webgpu/adapter-description.ts';
+import type { Work } from './kernels/work.ts';
 import { planBatch } from './plan/plan.ts';
 import { columnsOfBatch } from './samples/batch.ts';
 

@@ -2,7 +2,7 @@
 
 import { isPassThrough, zeroesFlatGroups } from './estimators/rule.ts';
 import type { SiblingSurvey } from './estimators/sibling-survey.ts';
-import type { Outcome, Work } from './kernels/program.ts';
+import type { Outcome, Work } from './kernels/work.ts';
 import type { NormalizeOptions, Settings } from './options.ts';
 import { describeUngrouped } from './plan/groups.ts';
 import { rowsOfSizes } from './samples/group-sizes.ts';

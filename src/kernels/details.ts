@@ -44,14 +44,14 @@ export interface Details {
   readonly afterStep: Float64Array | null;
 }
 
+/** The same while it is being written. */
+export type DetailsToFill = { -readonly [name in keyof Details]: Details[name] } & { batchScale: BatchMoments[] };
+
 export const NO_ROW = 0xffffffff;
 
 const nans = (length: number) => new Float64Array(length).fill(Number.NaN);
 
-export function emptyDetails(
-  { rolloutCount, groupCount }: Plan,
-  rewardCount: number,
-): Details & { batchScale: BatchMoments[]; step: BatchMoments | null; afterStep: Float64Array | null } {
+export function emptyDetails({ rolloutCount, groupCount }: Plan, rewardCount: number): DetailsToFill {
   const each = <T>(make: () => T) => Array.from({ length: rewardCount }, make);
   return {
     representatives: new Uint32Array(rolloutCount).fill(NO_ROW),

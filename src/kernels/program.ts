@@ -1,70 +1,25 @@
 /** The computation of a batch as a sequence of kernels: rewards in row order to one advantage per row. */
-import { InputError } from '../errors.ts';
 import type { Estimator } from '../estimators/estimators.ts';
 import { Exclusion } from '../estimators/exclusion.ts';
-import type { ExclusionReason, Policies, SiblingPolicy } from '../estimators/policies.ts';
-import { isPassThrough, zeroesFlatGroups } from '../estimators/rule.ts';
+import { isPassThrough } from '../estimators/rule.ts';
 import { combineSiblings } from '../estimators/siblings.ts';
 import { wordsOf } from '../numeric/words.ts';
-import { type Plan, rowAt } from '../plan/plan.ts';
 import { type Tile, tileOf, tilesOf } from '../plan/tiles.ts';
-import type { SampleColumns } from '../samples/columns.ts';
-import { gatherDoubles, gatherWords } from '../samples/gather.ts';
 import { abortable } from './abortable.ts';
-import { GROUP_STATUS, NOT_COUNTED } from './codes.ts';
-import { type Details, emptyDetails } from './details.ts';
+import { NOT_COUNTED } from './codes.ts';
+import type { Counted } from './counted.ts';
+import { DetailRecorder } from './detail-recorder.ts';
 import type { Executor, KernelArray, Workspace } from './executor.ts';
-import { groupLengths, rolloutTokens } from './rollout-tokens.ts';
+import { groupLengths, rolloutTokens, tokenWeights } from './rollout-tokens.ts';
 import { type BatchMoments, batchDivisorOf, stepOverBatch } from './stages/batch-step.ts';
 import { countMaskTokens } from './stages/count-tokens.ts';
-import { divisorsOf } from './stages/divisors.ts';
-import { Groups } from './stages/group-statistics.ts';
-import { type NormalizedGroups, normalizeGroups } from './stages/normalize-groups.ts';
-import {
-  choosesByReward,
-  gatherRewards,
-  type RolloutRows,
-  type RowOrder,
-  selectRepresentatives,
-} from './stages/select-representatives.ts';
+import { normalizeGroups } from './stages/normalize-groups.ts';
+import { gatherRewards, selectRepresentatives } from './stages/select-representatives.ts';
 import { KERNELS } from './table.ts';
-
-/** A validated batch and what to do with it. */
-export interface Work {
-  readonly columns: SampleColumns;
-  readonly plan: Plan;
-  readonly estimator: Estimator;
-  readonly policies: Policies;
-  /** Keep what the computation knew on its way. */
-  readonly detailed?: boolean | undefined;
-  /** Ends the computation; its reason is thrown. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Why there are no advantages: a number left the range of binary64, in a group or in the statistics of the batch. */
-export interface ProgramFailure {
-  readonly group: number | 'batch';
-  readonly status: 'overflow' | 'vanishing';
-}
-
-export interface Outcome {
-  /** Groups of two or more counted rollouts whose rewards are all equal, or as good as equal by the rule's limit. */
-  readonly flatGroups: number;
-  /** Groups of one counted rollout. */
-  readonly singletonGroups: number;
-  /** Groups in which no rollout is counted. */
-  readonly emptyGroups: number;
-  /** Groups that are only centred: their scale is 0 although their rewards differ. */
-  readonly unscaledGroups: number;
-  /** Groups with advantage 0 although their rewards differ: the mean that the rule divides by is not above 0. */
-  readonly notPositiveGroups: number;
-  /** Groups of two or more whose rollouts have no trainable token to be weighed by. */
-  readonly groupsWithoutTokens: number;
-  readonly countedRollouts: number;
-  readonly excluded: Partial<Record<ExclusionReason, number>>;
-  readonly failure: ProgramFailure | null;
-  readonly details: Details | null;
-}
+import { type RowTokens, TileRows } from './tile-rows.ts';
+import { Verdict } from './verdict.ts';
+import type { Outcome, Work } from './work.ts';
+import { tileBytes, wholeBatchBytes } from './working-set.ts';
 
 /** How long tiles may follow each other before the event loop has a turn. */
 const BUSY_MS = 50;
@@ -123,16 +78,8 @@ async function passThroughRewards(
     const advantages = workspace.input('f64', rewards);
     await workspace.run(KERNELS.roundAdvantages, boundsOf(estimator), rowCount, { advantages, rounded: output });
     rowAdvantages.set(await workspace.read(output));
-    const none = {
-      flatGroups: 0,
-      singletonGroups: 0,
-      emptyGroups: 0,
-      unscaledGroups: 0,
-      notPositiveGroups: 0,
-      groupsWithoutTokens: 0,
-      excluded: {},
-    };
-    return { ...none, countedRollouts: 0, failure: null, details: null };
+    const { counters } = new Verdict(estimator);
+    return { ...counters, excluded: {}, countedRollouts: 0, failure: null, details: null };
   } finally {
     workspace.close();
   }
@@ -145,57 +92,16 @@ function boundsOf({ clip }: Estimator) {
   return { bounded: clip ? 1 : 0, lowLow, lowHigh, highLow, highHigh };
 }
 
-/** Bytes of the arrays that live at the same time when a batch is worked on without tiles. */
-function wholeBatchBytes({ columns, plan, estimator }: Work): number[] {
-  const rewardCount = columns.rewardParts?.length ?? 1;
-  const perRow = [8, 4, 4, 4, plan.rowsByRollout ? 4 : 0].map((bytes) => bytes * columns.rowCount);
-  const more = Array.from({ length: rewardCount - 1 }, () => 8 * columns.rowCount);
-  const values = Array.from(
-    { length: rewardCount + EXTRA_ARRAYS[estimator.scale === 'peers' ? 'peers' : 'others'] },
-    () => 8,
-  );
-  const perRollout = [4, 4, 8, 8, 8, 4, 4, ...values].map((bytes) => bytes * (plan.rolloutCount + 1));
-  const perGroup = [4, 8, 8, 8, 8, 8, 4, 4, 4, 4].map((bytes) => bytes * (plan.groupCount + 1));
-  const masks = columns.lossMasks ? [columns.lossMasks.words.byteLength, columns.lossMasks.wordOffsets.byteLength] : [];
-  return [...perRow, ...more, ...perRollout, ...perGroup, ...masks];
-}
-
-/** Binary64 arrays per rollout beside the rewards and the advantages. */
-const EXTRA_ARRAYS = { peers: 3, others: 2 };
-
-/** The same for one tile. */
-function tileBytes({ firstRollout, rolloutEnd, firstPosition, positionEnd }: Tile): number[] {
-  const perRow = [8, 4, 4].map((bytes) => bytes * (positionEnd - firstPosition));
-  const perRolloutOrGroup = [4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4].map(
-    (bytes) => bytes * (rolloutEnd - firstRollout + 1),
-  );
-  return [...perRow, ...perRolloutOrGroup];
-}
-
-/** The counted rollouts of a tile. */
-interface Counted {
-  /** Counted rollouts of each group, from 0. */
-  readonly groupOffsets: Uint32Array;
-  /** Their rollouts, in order; null: all of the tile. */
-  readonly rollouts: Uint32Array | null;
-  /** Binary64 per counted rollout, by reward. */
-  readonly values: readonly KernelArray<'f64'>[];
-  readonly baselines: KernelArray<'f64'> | null;
-  /** Place of the first among the counted rollouts of the batch. */
-  readonly firstSlot: number;
-}
-
 class BatchRun {
   readonly #executor: Executor;
   readonly #work: Work;
   /** Arrays of the whole batch. */
   readonly #shared: Workspace;
   readonly #whole: boolean;
-  /** Columns of the host that kernels can reach as a whole. */
-  readonly #sharedInputs = new Map<Float64Array, KernelArray<'f64'>>();
-  /** Trainable tokens per row where they are known and wanted; on the host where something there needs them. */
-  #tokens: KernelArray<'u32'> | null = null;
-  #hostTokens: Uint32Array | null = null;
+  readonly #rows: TileRows;
+  readonly #verdict: Verdict;
+  readonly #recorder: DetailRecorder | null;
+  #tokens: RowTokens = { array: null, host: null };
   #rolloutTokens: Float64Array | null = null;
   /** Binary64 rewards by row, one column or several. */
   readonly #rewards: readonly Float64Array[];
@@ -214,15 +120,7 @@ class BatchRun {
   #batchDivisors: (number | null)[] = [];
   /** Judged where a group is divided by them: no flat one is. */
   #batchScales: BatchMoments[] = [];
-  readonly #details: ReturnType<typeof emptyDetails> | null;
   #countedRollouts = 0;
-  #flatGroups = 0;
-  #singletonGroups = 0;
-  #emptyGroups = 0;
-  #unscaledGroups = 0;
-  #notPositiveGroups = 0;
-  #groupsWithoutTokens = 0;
-  #failure: ProgramFailure | null = null;
 
   constructor(executor: Executor, work: Work, shared: Workspace, whole: boolean) {
     this.#executor = executor;
@@ -233,7 +131,10 @@ class BatchRun {
     this.#rewards = estimator.perReward && columns.rewardParts ? columns.rewardParts : [columns.rewards];
     this.#hostAdvantages = new Float64Array(whole ? 0 : plan.rolloutCount);
     this.#slots = policies.exclude.length > 0 ? new Uint32Array(plan.rolloutCount) : null;
-    this.#details = work.detailed ? emptyDetails(plan, this.#rewards.length) : null;
+    this.#rows = new TileRows(executor, columns, plan, shared, whole);
+    this.#verdict = new Verdict(estimator);
+    const { pieceLength } = executor;
+    this.#recorder = work.detailed ? new DetailRecorder(plan, estimator, this.#rewards.length, pieceLength) : null;
     if (policies.siblings !== 'mean' && policies.siblings !== 'sum') return;
     for (const column of this.#columnsOfRollouts())
       this.#combined.set(column, combineSiblings(plan, column, policies.siblings));
@@ -241,16 +142,11 @@ class BatchRun {
 
   outcome(): Outcome {
     return {
-      flatGroups: this.#flatGroups,
-      singletonGroups: this.#singletonGroups,
-      emptyGroups: this.#emptyGroups,
-      unscaledGroups: this.#unscaledGroups,
-      notPositiveGroups: this.#notPositiveGroups,
-      groupsWithoutTokens: this.#groupsWithoutTokens,
+      ...this.#verdict.counters,
+      failure: this.#verdict.failure,
       countedRollouts: this.#countedRollouts,
       excluded: this.#exclusion?.counts ?? {},
-      failure: this.#failure,
-      details: this.#details,
+      details: this.#recorder?.details ?? null,
     };
   }
 
@@ -259,19 +155,17 @@ class BatchRun {
     const { columns, plan, policies, estimator } = this.#work;
     const { fixedTokens, lossMasks } = columns;
     const weighs = estimator.baseline === 'length-mean' || estimator.step?.weight === 'tokens';
-    const onHost = policies.exclude.includes('untrainable') || weighs || this.#details !== null;
+    const onHost = policies.exclude.includes('untrainable') || weighs || this.#recorder !== null;
     if (fixedTokens !== null && (policies.siblings === 'mainstream' || onHost)) {
-      if (lossMasks === null) {
-        this.#tokens = this.#shared.input('u32', fixedTokens);
-        this.#hostTokens = fixedTokens;
-      } else {
-        this.#tokens = await countMaskTokens(this.#shared, this.#executor.pieceLength, fixedTokens, lossMasks);
-        if (!this.#whole || onHost) this.#hostTokens = await this.#shared.read(this.#tokens);
+      if (lossMasks === null) this.#tokens = { array: this.#shared.input('u32', fixedTokens), host: fixedTokens };
+      else {
+        const array = await countMaskTokens(this.#shared, this.#executor.pieceLength, fixedTokens, lossMasks);
+        this.#tokens = { array, host: !this.#whole || onHost ? await this.#shared.read(array) : null };
       }
     }
-    if (weighs || this.#details) this.#rolloutTokens = rolloutTokens(plan, this.#hostTokens);
-    if (this.#details) Object.assign(this.#details, { tokens: this.#rolloutTokens });
-    if (policies.exclude.length > 0) this.#exclusion = new Exclusion(plan, columns, policies, this.#hostTokens);
+    if (weighs || this.#recorder) this.#rolloutTokens = rolloutTokens(plan, this.#tokens.host);
+    if (this.#recorder) this.#recorder.details.tokens = this.#rolloutTokens;
+    if (policies.exclude.length > 0) this.#exclusion = new Exclusion(plan, columns, policies, this.#tokens.host);
   }
 
   /** Everything between the rows and the advantages of the counted rollouts, for the groups of one tile. */
@@ -312,7 +206,7 @@ class BatchRun {
         continue;
       }
       const moments = await batchDivisorOf(this.#shared, this.#executor.pieceLength, values, estimator);
-      this.#details?.batchScale.push(moments);
+      this.#recorder?.details.batchScale.push(moments);
       const { divisor } = moments;
       this.#batchScales[k] = moments;
       this.#batchDivisors.push(divisor === 0 ? 1 : divisor);
@@ -336,11 +230,15 @@ class BatchRun {
     const { step } = this.#work.estimator;
     if (step === null || this.#countedRollouts === 0) return;
     const advantages = this.#countedAdvantages();
-    const weights = step.weight === 'tokens' ? this.#tokenWeights(step.ddof) : null;
+    const weights =
+      step.weight === 'tokens'
+        ? tokenWeights(this.#rolloutTokens, this.#slots, this.#countedRollouts, step.ddof)
+        : null;
     const stepped = await stepOverBatch(this.#shared, this.#executor.pieceLength, advantages, weights, step);
+    const { moments } = stepped;
     this.#advantages = stepped.advantages;
-    this.#judgeBatch(stepped.moments);
-    if (this.#details) await this.#noteStep(stepped);
+    this.#verdict.judge('batch', moments.status);
+    this.#recorder?.noteStep(await this.#shared.read(stepped.advantages), moments, this.#slots);
   }
 
   /** Gives every row the advantage of its rollout. */
@@ -393,17 +291,13 @@ class BatchRun {
       const rewards = { groupOffsets, values: own, lengths, baselines, batchDivisor };
       const normalized = await normalizeGroups(workspace, pieceLength, rewards, estimator);
       statuses.push(await workspace.read(normalized.statuses));
-      if (this.#details) {
-        await this.#noteGroups(workspace, tile, groupOffsets, own, normalized, k);
-        const { advantages: quotients } = normalized;
-        this.#spread(tile, counted, await workspace.read(quotients), this.#details.quotients[k]);
-      }
+      await this.#recorder?.noteGroups(workspace, tile, counted, normalized, k);
       advantages = estimator.perReward
         ? await this.#addWeighted(workspace, normalized.advantages, advantages, k)
         : normalized.advantages;
     }
-    this.#judge(tile, groupOffsets, statuses);
-    if (this.#details) await this.#noteRollouts(workspace, tile, counted, advantages!);
+    this.#verdict.addGroups(tile.firstGroup, groupOffsets, statuses, this.#batchScales);
+    await this.#recorder?.noteRollouts(workspace, tile, counted, advantages!);
     if (this.#whole) this.#advantages = advantages;
     else this.#hostAdvantages.set(await workspace.read(advantages!), counted.firstSlot);
   }
@@ -429,29 +323,8 @@ class BatchRun {
       all &&
       (rollouts ? Float64Array.from(rollouts, (rollout) => all[rollout]) : all.subarray(firstRollout, rolloutEnd));
     const { weights, totals, withoutTokens } = groupLengths(groupOffsets, own);
-    this.#groupsWithoutTokens += withoutTokens;
+    this.#verdict.counters.groupsWithoutTokens += withoutTokens;
     return { weights: workspace.input('f64', weights), totals: workspace.input('f64', totals) };
-  }
-
-  /** Weights of the counted rollouts of the batch. @throws InputError where there are none to speak of */
-  #tokenWeights(ddof: number): { weights: Float64Array; total: number } {
-    const all = this.#rolloutTokens;
-    if (all === null)
-      throw new InputError(
-        'weighing by tokens needs trainable tokens, and no row says how many it has (loss_mask, response_length or trainable_tokens)',
-      );
-    let weights = all;
-    if (this.#slots) {
-      weights = new Float64Array(this.#countedRollouts);
-      for (let rollout = 0; rollout < all.length; rollout++)
-        if (this.#slots[rollout] !== NOT_COUNTED) weights[this.#slots[rollout]] = all[rollout];
-    }
-    const total = weights.reduce((sum, weight) => sum + weight, 0);
-    if (total <= ddof)
-      throw new InputError(
-        `weighing by tokens needs more than ${ddof} trainable tokens in the batch, and the counted rollouts have ${total}`,
-      );
-    return { weights, total };
   }
 
   #countedAdvantages(): KernelArray<'f64'> {
@@ -476,11 +349,11 @@ class BatchRun {
         return workspace.input('f64', own);
       };
     } else {
-      const rows = this.#rowsOf(workspace, tile, siblings);
+      const rows = this.#rows.rowsOf(workspace, tile, this.#tokens, siblings);
       const rowOffsets = plan.rowOffsets.subarray(tile.firstRollout, tile.rolloutEnd + 1);
       const winners = await selectRepresentatives(workspace, this.#executor.pieceLength, rowOffsets, rows, siblings);
-      const positions = this.#exclusion || this.#details ? await workspace.read(winners) : null;
-      if (positions) this.#noteRepresentatives(tile, positions);
+      const positions = this.#exclusion || this.#recorder ? await workspace.read(winners) : null;
+      if (positions) this.#recorder?.noteRepresentatives(tile, positions);
       kept = this.#keepCounted(tile, (rollout) => positions![rollout - tile.firstRollout]);
       const chosen = kept.rollouts
         ? workspace.input(
@@ -488,8 +361,8 @@ class BatchRun {
             kept.rollouts.map((rollout) => positions![rollout - tile.firstRollout]),
           )
         : winners;
-      const order = this.#orderOf(workspace, tile);
-      valuesOf = (column) => gatherRewards(workspace, order, this.#columnOf(workspace, tile, column), chosen);
+      const order = this.#rows.orderOf(workspace, tile);
+      valuesOf = (column) => gatherRewards(workspace, order, this.#rows.columnOf(workspace, tile, column), chosen);
     }
     const values: KernelArray<'f64'>[] = [];
     for (const column of this.#rewards) values.push(await valuesOf(column));
@@ -522,164 +395,6 @@ class BatchRun {
       groupOffsets[group + 1] = count;
     }
     return { groupOffsets, rollouts: rollouts.subarray(0, count) };
-  }
-
-  /** What the rows of a rollout are compared by; in a tile it is brought into order here. */
-  #rowsOf(workspace: Workspace, tile: Tile, policy: SiblingPolicy): RolloutRows {
-    const { rewards } = this.#work.columns;
-    if (this.#whole)
-      return {
-        ...this.#orderOf(workspace, tile),
-        tokens: this.#tokens,
-        rewards: this.#columnOf(workspace, tile, rewards),
-      };
-    return {
-      rowsInOrder: 1,
-      rowsByRollout: null,
-      firstPosition: tile.firstPosition,
-      tokens: this.#hostTokens && workspace.input('u32', this.#packed(tile, this.#hostTokens, gatherWords)),
-      rewards: choosesByReward(policy) ? workspace.input('f64', this.#packed(tile, rewards, gatherDoubles)) : null,
-    };
-  }
-
-  /** Rows as they lie where kernels can reach all of them; else the tile's rows alone, in order. */
-  #orderOf(workspace: Workspace, { firstPosition, positionEnd }: Tile): RowOrder {
-    const order = this.#work.plan.rowsByRollout?.subarray(firstPosition, positionEnd) ?? null;
-    if (!this.#reachesAll()) return { rowsInOrder: 1, rowsByRollout: null, firstPosition };
-    return { rowsInOrder: order ? 0 : 1, rowsByRollout: order && workspace.input('u32', order), firstPosition };
-  }
-
-  /** Whether kernels find the rows of the whole batch, wherever a rollout's rows are. */
-  #reachesAll(): boolean {
-    return this.#whole || (this.#work.plan.rowsByRollout !== null && this.#executor.hasTables);
-  }
-
-  #columnOf(workspace: Workspace, tile: Tile, column: Float64Array): KernelArray<'f64'> {
-    if (!this.#reachesAll()) return workspace.input('f64', this.#packed(tile, column, gatherDoubles));
-    let array = this.#sharedInputs.get(column);
-    if (!array) {
-      array = this.#shared.input('f64', column);
-      this.#sharedInputs.set(column, array);
-    }
-    return array;
-  }
-
-  /** The rows of a tile in order. */
-  #packed<T extends Float64Array | Uint32Array>(
-    { firstPosition, positionEnd }: Tile,
-    rows: T,
-    gather: (from: T, order: Uint32Array) => T,
-  ): T {
-    const order = this.#work.plan.rowsByRollout?.subarray(firstPosition, positionEnd);
-    return order ? gather(rows, order) : (rows.subarray(firstPosition, positionEnd) as T);
-  }
-
-  #judge(tile: Tile, groupOffsets: Uint32Array, statuses: readonly Uint32Array[]): void {
-    for (let group = 0; group + 1 < groupOffsets.length; group++) {
-      const counted = groupOffsets[group + 1] - groupOffsets[group];
-      if (counted === 1) this.#singletonGroups++;
-      if (counted === 0) this.#emptyGroups++;
-      let flat = 0;
-      for (const [k, own] of statuses.entries()) {
-        const status = own[group];
-        const isZero = zeroesFlatGroups(this.#work.estimator) && (counted === 1 || status === GROUP_STATUS.flat);
-        if (counted > 0 && !isZero && this.#batchScales[k]) this.#judgeBatch(this.#batchScales[k]);
-        if (status === GROUP_STATUS.flat) flat++;
-        else if (status === GROUP_STATUS.overflow) this.#fail(tile.firstGroup + group, 'overflow');
-        else if (status === GROUP_STATUS.vanishing) this.#fail(tile.firstGroup + group, 'vanishing');
-      }
-      // Under any of the rewards: a group is counted once.
-      const has = (status: number) => statuses.some((own) => own[group] === status);
-      if (counted > 1 && flat === statuses.length) this.#flatGroups++;
-      if (has(GROUP_STATUS.unscaled)) this.#unscaledGroups++;
-      if (has(GROUP_STATUS.notPositive)) this.#notPositiveGroups++;
-    }
-  }
-
-  #judgeBatch({ status }: BatchMoments): void {
-    if (status === GROUP_STATUS.overflow) this.#fail('batch', 'overflow');
-    if (status === GROUP_STATUS.vanishing) this.#fail('batch', 'vanishing');
-  }
-
-  #fail(group: ProgramFailure['group'], status: ProgramFailure['status']): void {
-    this.#failure ??= { group, status };
-  }
-
-  #noteRepresentatives({ firstRollout }: Tile, positions: Uint32Array): void {
-    const { plan } = this.#work;
-    if (!this.#details) return;
-    for (let i = 0; i < positions.length; i++)
-      this.#details.representatives[firstRollout + i] = rowAt(plan, positions[i]);
-  }
-
-  async #noteGroups(
-    workspace: Workspace,
-    { firstGroup }: Tile,
-    groupOffsets: Uint32Array,
-    values: KernelArray<'f64'>,
-    { references, centres, divisors, statuses }: NormalizedGroups,
-    k: number,
-  ): Promise<void> {
-    const { estimator } = this.#work;
-    const noted = this.#details!.groups[k];
-    const groups = new Groups(workspace, this.#executor.pieceLength, groupOffsets, values);
-    const plain = await groups.means(null, false);
-    const squares = await groups.squares(plain.centres);
-    const spread = { measure: 'deviation', ddof: estimator.ddof, flatToo: true } as const;
-    const scaled = await divisorsOf(workspace, groups, squares, plain.statuses, spread);
-    const firsts = await workspace.read(await groups.references());
-    const shifts = await workspace.read(references);
-    const middle = await workspace.read(plain.centres);
-    const deviations = await workspace.read(scaled.divisors);
-    const taken = centres && (await workspace.read(centres));
-    const dividing = divisors && (await workspace.read(divisors));
-    const distances = estimator.scale === 'mad' ? await workspace.read(await groups.medianDistances()) : null;
-    const isOne = ['mean', 'median', 'length-mean', 'leave-one-out'].includes(estimator.baseline);
-    noted.statuses.set(await workspace.read(statuses), firstGroup);
-    for (let i = 0; i + 1 < groupOffsets.length; i++) {
-      if (groupOffsets[i + 1] === groupOffsets[i]) continue;
-      const group = firstGroup + i;
-      noted.means[group] = firsts[i] + middle[i];
-      noted.deviations[group] = deviations[i];
-      noted.references[group] = shifts[i];
-      if (taken) noted.centres[group] = taken[i];
-      if (distances) noted.medianDistances[group] = distances[i];
-      if (taken && isOne) noted.baselines[group] = shifts[i] + taken[i];
-      else if (estimator.baseline === 'none') noted.baselines[group] = 0;
-      noted.divisors[group] = estimator.scale === 'peers' ? Number.NaN : (dividing?.[i] ?? 1);
-    }
-  }
-
-  async #noteRollouts(
-    workspace: Workspace,
-    tile: Tile,
-    counted: Counted,
-    advantages: KernelArray<'f64'>,
-  ): Promise<void> {
-    const details = this.#details!;
-    const { values, baselines } = counted;
-    this.#spread(tile, counted, new Uint8Array(values[0].length).fill(1), details.counted);
-    for (const [k, own] of values.entries()) this.#spread(tile, counted, await workspace.read(own), details.rewards[k]);
-    this.#spread(tile, counted, await workspace.read(advantages), details.beforeStep);
-    if (!baselines) return;
-    const recorded = details.recordedBaselines ?? new Float64Array(this.#work.plan.rolloutCount).fill(Number.NaN);
-    this.#spread(tile, counted, await workspace.read(baselines), recorded);
-    Object.assign(details, { recordedBaselines: recorded });
-  }
-
-  /** Numbers of the counted rollouts of a tile to the places of their rollouts. */
-  #spread<T extends Float64Array | Uint8Array>({ firstRollout }: Tile, { rollouts }: Counted, from: T, to: T): void {
-    for (let i = 0; i < from.length; i++) to[rollouts ? rollouts[i] : firstRollout + i] = from[i];
-  }
-
-  async #noteStep({ advantages, moments }: Awaited<ReturnType<typeof stepOverBatch>>): Promise<void> {
-    const details = this.#details!;
-    const stepped = await this.#shared.read(advantages);
-    const slots = this.#slots;
-    details.step = moments;
-    details.afterStep = details.beforeStep.map((before, rollout) =>
-      Number.isNaN(before) ? before : stepped[slots ? slots[rollout] : rollout],
-    );
   }
 }
 

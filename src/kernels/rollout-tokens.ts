@@ -1,5 +1,7 @@
 /** Trainable tokens of rollouts. Sums of whole numbers, exact in binary64 up to 2^53, so they are host work everywhere. */
+import { InputError } from '../errors.ts';
 import { type Plan, rowAt } from '../plan/plan.ts';
+import { NOT_COUNTED } from './codes.ts';
 
 /** @returns binary64 per rollout: the trainable tokens of all its rows; null where they are unknown */
 export function rolloutTokens(plan: Plan, rowTokens: Uint32Array | null): Float64Array | null {
@@ -37,4 +39,34 @@ export function groupLengths(groupOffsets: Uint32Array, tokens: Float64Array | n
     totals[group] = end - start;
   }
   return { weights, totals, withoutTokens };
+}
+
+/**
+ * Weights of the counted rollouts of a batch.
+ * @param tokens of every rollout; null: no row says
+ * @param slots place of each rollout among the counted ones, or NOT_COUNTED; null: all count
+ * @throws InputError where there are none to speak of
+ */
+export function tokenWeights(
+  tokens: Float64Array | null,
+  slots: Uint32Array | null,
+  countedRollouts: number,
+  ddof: number,
+): { weights: Float64Array; total: number } {
+  if (tokens === null)
+    throw new InputError(
+      'weighing by tokens needs trainable tokens, and no row says how many it has (loss_mask, response_length or trainable_tokens)',
+    );
+  let weights = tokens;
+  if (slots) {
+    weights = new Float64Array(countedRollouts);
+    for (let rollout = 0; rollout < tokens.length; rollout++)
+      if (slots[rollout] !== NOT_COUNTED) weights[slots[rollout]] = tokens[rollout];
+  }
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (total <= ddof)
+    throw new InputError(
+      `weighing by tokens needs more than ${ddof} trainable tokens in the batch, and the counted rollouts have ${total}`,
+    );
+  return { weights, total };
 }
