@@ -246,7 +246,8 @@ describe('a step over the batch', () => {
       rounded([[-1 / ROOT3], [ROOT3, 9 / ROOT3]]),
     );
     expect(advantagesOf([[0], [4, 10]], step({ weight: 'tokens', ddof: 1 }), settings)).toEqual([[-0.5], [1.5, 4.5]]);
-    expect(() => advantagesOf([[0], [4]], step({ weight: 'tokens' }), { tokens: [[1], [0]] })).toThrow('1 tokens');
+    const one = step({ weight: 'tokens', ddof: 1 });
+    expect(() => advantagesOf([[0], [4]], one, { tokens: [[1], [0]] })).toThrow('1 tokens');
   });
 
   test('a batch without spread has 0', () => {
