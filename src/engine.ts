@@ -250,8 +250,10 @@ function requireFinite({ columns, plan, estimator }: Work, { failure }: Outcome,
     const { group, status } = failure;
     const named = group === 'batch' ? 'the batch' : describeGroup(plan, columns, group);
     if (status === 'overflow') throw new InputError(`${named}: reward: the sum or the variance overflows binary64`);
+    const scale = `the rewards differ by so little that the ${NAMES_OF_SCALES[estimator.scale]} vanishes in binary64`;
+    const limit = estimator.minStd > 0 ? `min_std ${estimator.minStd} cannot be compared with it, ` : '';
     throw new InputError(
-      `${named}: reward: the rewards differ by so little that the ${NAMES_OF_SCALES[estimator.scale]} vanishes in binary64, and epsilon ${estimator.epsilon} leaves a divisor of 0 or without digits`,
+      `${named}: reward: ${scale}, ${limit}and epsilon ${estimator.epsilon} leaves a divisor of 0 or without digits`,
     );
   }
   for (let row = 0; row < advantages.length; row++) {

@@ -1,7 +1,7 @@
 /** The rows of a rollout: which one stands for it, why, and whether they agree. */
 import type { SiblingPolicy } from '../estimators/policies.ts';
 import { isPassThrough } from '../estimators/rule.ts';
-import { sameReward } from '../estimators/siblings.ts';
+import { rewardsLookedAt, sameReward } from '../estimators/siblings.ts';
 import { NO_ROW } from '../kernels/details.ts';
 import { rowAt } from '../plan/plan.ts';
 import { isRemoved, KEYED_BY_INDEX, type SampleColumns, statusOf } from '../samples/columns.ts';
@@ -21,7 +21,7 @@ export function explainRollout(
   placeOf: PlaceOf,
   shown: number,
 ): RolloutExplanation {
-  const { columns, adjusted } = computation;
+  const { columns, adjusted, settings } = computation;
   const rows = rowsOfRollout(computation, rollout);
   const representative = representativeOf(computation, rollout);
   const { id, field } = idOf(columns, rows[0]);
@@ -37,7 +37,8 @@ export function explainRollout(
       asked: row === askedRow,
     }),
   );
-  const disagreeing = partsOf(columns).some((part) => rows.some((row) => !sameReward(part[row], part[rows[0]])));
+  const looked = rewardsLookedAt(adjusted, settings.estimator);
+  const disagreeing = looked.some((part) => rows.some((row) => !sameReward(part[row], part[rows[0]])));
   return {
     id,
     id_field: field,

@@ -44,9 +44,9 @@ async function attempt(
   }
 }
 
-/** The grouping that was asked for, each rollout once, and only rollouts without a reward left out. */
+/** Grouping and rewards as they were asked for, each rollout once, and only rollouts without a reward left out. */
 function withoutRefusals(
-  { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, like }: NormalizeOptions,
+  { promptGroupSizes, nSamplesPerPrompt, rolloutBatchSize, like, rewardWeights, clipReward }: NormalizeOptions,
   { policies, byPosition, estimator }: Settings,
   rowCount: number,
 ): NormalizeOptions {
@@ -60,5 +60,7 @@ function withoutRefusals(
     promptGroupSizes: fits ? promptGroupSizes : undefined,
     nSamplesPerPrompt,
     rolloutBatchSize,
+    rewardWeights,
+    clipReward,
   };
 }

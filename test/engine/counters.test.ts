@@ -152,3 +152,15 @@ test('a group of equal rewards is flat, whatever the number of rows that each is
   const { report, advantages } = await engine.normalize(batch, { siblings: 'mean', epsilon: 0 });
   expect([report.flat_groups, ...advantages]).toEqual([1, 0, 0, 0, 0]);
 });
+
+test('a look at a batch weighs and bounds rewards as the computation does', async () => {
+  const columns = columnsOfBatch({ rewards: { a: [1, 0], b: [0, 1] }, groupIndex: [0, 0] });
+  const flatBy = async (options: NormalizeOptions) => {
+    const surveyor = new Surveyor();
+    surveyor.add(await lookAt(engine, columns, options), null, []);
+    return surveyor.finish().flat_groups;
+  };
+  expect(await flatBy({})).toBe(1);
+  expect(await flatBy({ rewardWeights: [1, 0] })).toBe(0);
+  expect(await flatBy({ rewardWeights: [1, 0], clipReward: [2, 3] })).toBe(1);
+});

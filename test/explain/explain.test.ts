@@ -258,6 +258,12 @@ describe('what is said', () => {
     expect(instead!.error).toContain('vanishes in binary64');
   });
 
+  test('siblings disagree in what the rule looks at: in each reward under gdpo, else in their sum', async () => {
+    const batch = { rewards: { a: [1, 0, 2], b: [0, 1, 3] }, rolloutId: [1, 1, 2], groupIndex: [0, 0, 0] };
+    const disagreeing = async (options: NormalizeOptions) => (await explainAll(batch, options))[0].rollout.disagreeing;
+    expect([await disagreeing({ estimator: 'gdpo' }), await disagreeing({})]).toEqual([true, false]);
+  });
+
   test('options without a meaning are refused as ever', async () => {
     await expect(explainAll(mixedBatch(), { estimator: 'gdpo' })).rejects.toThrow(UsageError);
   });
