@@ -160,7 +160,11 @@ async function callsOfOneRun(): Promise<Record<FaultPoint, number>> {
 async function wrongsAtEvery(fault: Omit<Fault, 'at'>, expectation: Expectation): Promise<string[]> {
   const { [fault.point]: calls } = await callsOfOneRun();
   const wrongs: string[] = [];
-  for (let at = 1; at <= calls; at++) wrongs.push(...(await wrongsUnder({ ...fault, at }, expectation)));
+  // Every call fails once; the two kinds of engine differ only in what they make of it.
+  for (let at = 1; at <= calls; at++) {
+    const wrongsOf = at % 2 === 1 ? wrongsOfAuto : wrongsOfWebgpu;
+    wrongs.push(...(await wrongsOf({ ...fault, at }, expectation)));
+  }
   expect(calls).toBeGreaterThan(0);
   return wrongs;
 }
