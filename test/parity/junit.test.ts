@@ -141,7 +141,9 @@ describe('the command', () => {
     writeFileSync(rows, '{"reward": 1, "group_index": 1}\n{"reward": 0, "group_index": 1}\n');
     const junit = join(folder, 'junit.xml');
     const { status, stderr } = await runCli(['parity', rows, '--junit', junit]);
-    expect([status, stderr]).toEqual([0, '']);
+    expect(status, stderr).toBe(0);
+    // Dawn has warnings of its own on some drivers.
+    expect(stderr).not.toContain('rollnorm:');
     const { tests, failures, testsuite = [] } = await readValid(readFileSync(junit, 'utf8'));
     expect([tests, failures]).toEqual([5, 0]);
     expect(testsuite[0].testcase![0].name).toBe(rows.replace('\u0001', '\ufffd'));
