@@ -146,6 +146,12 @@ export function checkEngineOptions(options: EngineOptions): void {
     throw new UsageError('provider must be an object with a method open');
 }
 
+/** One of any realm or library. */
+function isSignal(value: Partial<AbortSignal> | null): boolean {
+  const { aborted, throwIfAborted, addEventListener } = value ?? {};
+  return typeof aborted === 'boolean' && typeof throwIfAborted === 'function' && typeof addEventListener === 'function';
+}
+
 /** What callers without types get wrong silently: a text where a switch is meant, a list that is none. */
 function requireKinds(options: NormalizeOptions): void {
   requireNames('a call', options, CALL_OPTIONS);
@@ -159,8 +165,7 @@ function requireKinds(options: NormalizeOptions): void {
   }
   const output: unknown = options.output;
   if (output !== undefined && !(output instanceof Float32Array)) throw new UsageError('output must be a Float32Array');
-  if (options.signal !== undefined && typeof options.signal?.throwIfAborted !== 'function')
-    throw new UsageError('signal must be an AbortSignal');
+  if (options.signal !== undefined && !isSignal(options.signal)) throw new UsageError('signal must be an AbortSignal');
 }
 
 const SWITCHES = ['disableRewardsNormalization', 'disableGrpoStdNormalization', 'strict', 'requireIdentity'] as const;

@@ -4,26 +4,30 @@ import { UsageError } from '../errors.ts';
 import { listAdapterNames } from '../kernels/webgpu/adapters.ts';
 import { FIXED_CASES } from '../parity/generate.ts';
 import { junitOf } from '../parity/junit.ts';
+import type { Matching } from '../parity/recordings.ts';
 import { describeParity, type ParityRun } from '../parity/render.ts';
 import { type AdapterResult, generatedItems, runParity } from '../parity/run.ts';
 import { packageVersion } from '../version.ts';
 import { addInputFlags } from './flags/input.ts';
-import { addRuleFlags, type RuleFlags } from './flags/rule.ts';
+import { addRuleFlags, type RuleFlags, ruleOptions } from './flags/rule.ts';
 import { parseCount, parseKeys, parseName, parseSeconds } from './options.ts';
-import { itemsOf } from './parity/items.ts';
+import { isReproducer, itemsOf } from './parity/items.ts';
 import { writeReproducers, writeWhole } from './parity/reproducers.ts';
 import { compareRows, type RowsFlags } from './parity/rows.ts';
 import { print } from './print.ts';
+import { printable } from './printable.ts';
+import { refuseOtherTargets } from './targets.ts';
 
 /** As commander gives them. */
-interface Flags extends RowsFlags, RuleFlags {
+interface Flags extends Omit<RowsFlags, 'matchBy'>, RuleFlags {
   adapter?: string;
   gpuTimeout?: number;
   budget?: number;
   seed?: number;
   junit?: string;
-  reproducer: string;
+  reproducer?: string;
   rows?: true;
+  matchBy?: Matching;
 }
 
 export function addParity(program: Command): void {
@@ -52,27 +56,39 @@ export function addParity(program: Command): void {
     .addOption(
       new Option(
         '--match-by <what>',
-        'with --rows, which rows belong together: by their order, or by the ids of group and rollout',
-      )
-        .choices(['order', 'identity'])
-        .default('order'),
+        'with --rows, which rows belong together: by their order (default), or by the ids of group and rollout',
+      ).choices(['order', 'identity']),
     )
-    .option('--reproducer <file>', 'where the first difference goes', parseName, 'rollnorm-parity.json');
+    .option('--reproducer <file>', `where the first difference goes (default: ${REPRODUCER})`, parseName);
   addInputFlags(command);
   addRuleFlags(command);
   command.addHelpText('after', EXIT_HELP).action(parityCommand);
 }
 
-const EXIT_HELP = '\nExit status: 0 equal, 1 a difference or a planted fault that was not noticed, 4 no such adapter.';
+const REPRODUCER = 'rollnorm-parity.json';
+const EXIT_HELP =
+  '\nExit status: 0 equal, 1 a difference or a planted fault that was not noticed, 2 usage, 3 bad input, 4 no such\n' +
+  'adapter, 70 an internal error, 74 a read or a write failed, 130 and 143 stopped by a signal.';
 
 async function parityCommand(paths: string[], flags: Flags): Promise<void> {
-  if (flags.rows) return compareRows(paths, flags);
+  if (flags.rows) {
+    refuseWithRows(flags);
+    return compareRows(paths, { ...flags, matchBy: flags.matchBy ?? 'order' });
+  }
   if (flags.ignore) throw new UsageError('--ignore is for --rows');
+  if (flags.matchBy) throw new UsageError('--match-by is for --rows');
   if (paths.length > 0 && (flags.budget !== undefined || flags.seed !== undefined))
     throw new UsageError('--budget and --seed are for generated batches, not for files');
   const started = performance.now();
   const { seed = 1, budget } = flags;
   const names = await adapterNames(flags.adapter);
+  // What is run again is there to be run again.
+  const isReplay = paths.some(isReproducer);
+  const reproducer = flags.reproducer ?? (isReplay ? null : REPRODUCER);
+  refuseOtherTargets(paths, [
+    ...(flags.junit === undefined ? [] : [['--junit', flags.junit] as const]),
+    ...(reproducer === null ? [] : [['--reproducer', reproducer] as const]),
+  ]);
   const items = await itemsOf(paths, flags);
   const deadline = budget === undefined ? Number.POSITIVE_INFINITY : started + budget * 1000;
   const adapters: AdapterResult[] = [];
@@ -92,10 +108,28 @@ async function parityCommand(paths: string[], flags: Flags): Promise<void> {
     adapters,
     passed: adapters.every(({ passed }) => passed),
   };
-  const reproducers = await writeReproducers(run, flags.reproducer);
-  if (flags.junit !== undefined) await writeWhole(flags.junit, junitOf(run));
-  await print(flags.json ? `${JSON.stringify(jsonOf(run, reproducers), null, 2)}\n` : describeParity(run, reproducers));
+  // What cannot be written must not hide what was found.
+  const failures: unknown[] = [];
+  const attempt = <T>(writing: Promise<T>, otherwise: T) =>
+    writing.catch((error: unknown) => {
+      failures.push(error);
+      return otherwise;
+    });
+  const reproducers = reproducer === null ? [] : await attempt(writeReproducers(run, reproducer), []);
+  if (flags.junit !== undefined) await attempt(writeWhole(flags.junit, junitOf(run)), undefined);
+  await print(
+    flags.json ? `${JSON.stringify(jsonOf(run, reproducers), null, 2)}\n` : printable(describeParity(run, reproducers)),
+  );
+  if (failures.length > 0) throw failures[0];
   if (!run.passed) process.exitCode = 1;
+}
+
+/** @throws UsageError on a flag that --rows does not read */
+function refuseWithRows({ adapter, gpuTimeout, budget, seed, junit, reproducer, ...flags }: Flags): void {
+  const others = { adapter, gpuTimeout, budget, seed, junit, reproducer, ...ruleOptions(flags) };
+  const stranger = Object.entries(others).find(([, value]) => value !== undefined);
+  if (stranger)
+    throw new UsageError(`--rows compares two recordings and computes nothing: ${stranger[0]} has no meaning with it`);
 }
 
 /** The adapters that are left share the time that is left. */

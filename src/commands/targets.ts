@@ -44,6 +44,28 @@ export function refuseManyTargets(
   if (written.has(identity)) throw new UsageError(`--output and --summary are the same file, ${summary}`);
 }
 
+/**
+ * @param targets what is written beside rows, with the flag that names it
+ * @throws UsageError on standard output, an input, or two things to one file
+ */
+export function refuseOtherTargets(
+  sources: readonly string[],
+  targets: readonly (readonly [flag: string, path: string])[],
+): void {
+  const read = new Set(sources.map((source) => (source === '-' ? identityOfDescriptor(STDIN) : identityOf(source))));
+  const written = new Map<string, string>();
+  for (const [flag, path] of targets) {
+    if (path === '-' || path === '/dev/stdout')
+      throw new UsageError(`${flag} needs a file: standard output has the report`);
+    const identity = identityOf(path);
+    if (identity === null) continue;
+    if (read.has(identity)) throw new UsageError(`${flag} ${path} is the input itself`);
+    const before = written.get(identity);
+    if (before !== undefined) throw new UsageError(`${before} and ${flag} are the same file, ${path}`);
+    written.set(identity, flag);
+  }
+}
+
 function requireWritableName(output: string): void {
   const name = output.toLowerCase();
   const inner = name.replace(COMPRESSED, '');

@@ -13,6 +13,8 @@ export interface Comparison {
   readonly differences: readonly Difference[];
   /** What went wrong instead of numbers, or the message of a refusal that only one side has; null: nothing. */
   readonly fault: string | null;
+  /** The words with which both sides refuse the batch; null: they have numbers. */
+  readonly refusal: string | null;
 }
 
 /** Small enough to cut every batch into tiles, slices and pieces. */
@@ -41,9 +43,9 @@ export class Contestants {
     if (typeof expected === 'string' || typeof found === 'string') {
       const says = (outcome: NormalizeResult | string) => (typeof outcome === 'string' ? outcome : 'has a result');
       const fault = expected === found ? null : `the CPU: ${says(expected)}; the adapter: ${says(found)}`;
-      return { rows, differences: [], fault };
+      return { rows, differences: [], fault, refusal: fault === null ? String(expected) : null };
     }
-    return { rows, differences: differencesOf(prepared.plan, expected, found), fault: null };
+    return { rows, differences: differencesOf(prepared.plan, expected, found), fault: null, refusal: null };
   }
 
   async close(): Promise<void> {

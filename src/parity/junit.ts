@@ -25,10 +25,15 @@ function testsOf({ cases, planted, complete }: AdapterResult): JUnitTest[] {
   const tests: JUnitTest[] = [];
   for (const each of cases) {
     const text = describeCase(each).join('\n');
-    tests.push({ name: each.name, seconds: each.seconds, failure: text === '' ? null : { kind: 'difference', text } });
+    tests.push({
+      name: each.name,
+      seconds: each.seconds,
+      failure: text === '' ? null : { kind: each.fault === null ? 'difference' : 'fault', text },
+    });
   }
-  for (const { stage, what, noticedIn } of planted) {
-    const failure = noticedIn === null ? { kind: 'unnoticed', text: 'a planted fault was not noticed' } : null;
+  for (const { stage, what, noticedIn, fault } of planted) {
+    const text = fault === null ? 'a planted fault was not noticed' : `nothing is proved: ${fault}`;
+    const failure = noticedIn === null ? { kind: 'unnoticed', text } : null;
     tests.push({ name: `planted in ${stage}: ${what}`, seconds: 0, failure });
   }
   if (!complete) tests.push({ name: 'time', seconds: 0, failure: { kind: 'incomplete', text: INCOMPLETE } });

@@ -10,6 +10,8 @@ export interface ParityRun {
   readonly passed: boolean;
 }
 
+const counted = (count: number, one: string, several: string) => `${count} ${count === 1 ? one : several}`;
+
 const DIFFERENCES_SHOWN = 5;
 export const INCOMPLETE = 'the time was over before every batch was compared';
 
@@ -22,15 +24,15 @@ export function describeParity({ adapters, seed, seconds, passed }: ParityRun, r
     const failing = cases.filter(hasFailed);
     const kind = adapter?.software ? ' (a software adapter)' : '';
     lines.push(
-      `CPU against ${name}${kind}, bit by bit: ${cases.length} batches of ${rows} rows, ${failing.length} differ`,
+      `CPU against ${name}${kind}, bit by bit: ${counted(cases.length, 'batch', 'batches')} of ${counted(rows, 'row', 'rows')}, ${failing.length} differ`,
     );
     for (const each of failing.slice(0, DIFFERENCES_SHOWN))
       lines.push(...describeCase(each).map((line) => `  ${line}`));
     if (failing.length > DIFFERENCES_SHOWN) lines.push(`  and ${failing.length - DIFFERENCES_SHOWN} batches more`);
     if (!complete) lines.push(`  ${INCOMPLETE}`);
-    for (const { stage, what, noticedIn } of planted) {
-      const noticed =
-        noticedIn === null ? 'NOT NOTICED: this run cannot fail where it should' : `noticed in ${noticedIn}`;
+    for (const { stage, what, noticedIn, fault } of planted) {
+      const unnoticed = fault === null ? 'NOT NOTICED: this run cannot fail where it should' : `NOT PROVED: ${fault}`;
+      const noticed = noticedIn === null ? unnoticed : `noticed in ${noticedIn}`;
       lines.push(`  planted in ${stage}, ${what}: ${noticed}`);
     }
   }

@@ -93,6 +93,8 @@ export function readReproducer(name: string, text: string): Reproducer {
     throw new InputError(
       `${name}: expected a reproducer of format ${FORMAT}, found ${JSON.stringify(found[REPRODUCER_MARK])}`,
     );
+  if (typeof found.name !== 'string') throw new InputError(`${name}: name must be text`);
+  if (typeof found.cut !== 'boolean') throw new InputError(`${name}: cut must be true or false`);
   const { batch, options, cut, adapter } = found as unknown as Reproducer & { batch: Record<string, unknown> };
   if (typeof batch !== 'object' || batch === null) throw new InputError(`${name}: the reproducer has no batch`);
   const doubles = (field: string, value: unknown): Float64Array => {
@@ -110,10 +112,10 @@ export function readReproducer(name: string, text: string): Reproducer {
     throw new InputError(`${name}: batch.lossMask must have words and wordOffsets, lists of whole numbers below 2^32`);
   const masks = lossMask as { words: number[]; wordOffsets: number[] } | undefined;
   return {
-    name: String(found.name),
+    name: found.name,
     adapter: typeof adapter === 'string' ? adapter : null,
     options: options ?? {},
-    cut: cut === true,
+    cut,
     batch: {
       ...(others as Batch),
       ...(reward === undefined ? {} : { reward: doubles('reward', reward) }),

@@ -1,5 +1,6 @@
 /** A parity run against one adapter: the cases, the planted faults, and a reproducer for the first difference. */
 
+import { InputError } from '../errors.ts';
 import type { AdapterDescription } from '../kernels/webgpu/adapter-description.ts';
 import type { ShaderChange } from '../kernels/webgpu/shader-change.ts';
 import type { NormalizeOptions } from '../options.ts';
@@ -7,7 +8,7 @@ import { rowAt } from '../plan/plan.ts';
 import { type PreparedBatch, prepareBatch } from '../prepare.ts';
 import { columnsOfBatch } from '../samples/batch.ts';
 import { type Comparison, Contestants } from './compare.ts';
-import { fixedCases, randomCase } from './generate.ts';
+import { fixedCases, type ParityCase, randomCase } from './generate.ts';
 import { PLANTED, type Planted } from './planted.ts';
 import { batchOfRows, type Reproducer } from './reproducer.ts';
 import type { Difference } from './stages.ts';
@@ -17,6 +18,8 @@ export interface ParityItem {
   readonly name: string;
   readonly options: NormalizeOptions;
   readonly cut: boolean;
+  /** The error where both sides refuse it: nothing was compared then. Null: that counts as equal. */
+  readonly refused: ((message: string) => InputError) | null;
   prepare(): PreparedBatch;
 }
 
@@ -32,8 +35,10 @@ export interface CaseResult {
 export interface PlantedResult {
   readonly stage: Planted['stage'];
   readonly what: string;
-  /** The first stage in which it was noticed; null: it was not. */
+  /** The first stage in which a number gave it away; null: none did. */
   readonly noticedIn: string | null;
+  /** What went wrong instead of numbers, which proves nothing; null: nothing. */
+  readonly fault: string | null;
 }
 
 export interface AdapterResult {
@@ -61,7 +66,7 @@ export interface RunOptions {
 const hasFailed = ({ differences, fault }: Pick<Comparison, 'differences' | 'fault'>) =>
   differences.length > 0 || fault !== null;
 
-/** @throws AdapterError where there is no such adapter */
+/** @throws AdapterError where there is no such adapter; InputError where a batch that must be computed is refused */
 export async function runParity(items: Iterable<ParityItem>, options: RunOptions): Promise<AdapterResult> {
   const planted = await noticePlanted(options);
   const contestants = new Contestants(options.adapter, options.timeoutMs);
@@ -77,8 +82,10 @@ export async function runParity(items: Iterable<ParityItem>, options: RunOptions
       const started = performance.now();
       const prepared = item.prepare();
       const comparison = await contestants.compare(prepared, item.options, item.cut);
+      if (item.refused && comparison.refusal !== null) throw item.refused(comparison.refusal);
       if (hasFailed(comparison)) reproducer ??= await reproduce(contestants, item, prepared, comparison);
-      cases.push({ name: item.name, ...comparison, seconds: (performance.now() - started) / 1000 });
+      const { refusal: _, ...compared } = comparison;
+      cases.push({ name: item.name, ...compared, seconds: (performance.now() - started) / 1000 });
     }
     const passed = complete && !cases.some(hasFailed) && planted.every(({ noticedIn }) => noticedIn !== null);
     const { adapter } = contestants;
@@ -92,12 +99,13 @@ export async function runParity(items: Iterable<ParityItem>, options: RunOptions
 
 /** The batches that every run compares, and then others until the time is over. */
 export function* generatedItems(seed: number, forever: boolean): Generator<ParityItem> {
-  for (const { name, batch, options, cut } of fixedCases(seed))
-    yield { name, options, cut, prepare: () => prepareBatch(columnsOfBatch(batch), options) };
-  for (let number = 1; forever; number++) {
-    const { name, batch, options, cut } = randomCase(seed + number);
-    yield { name, options, cut, prepare: () => prepareBatch(columnsOfBatch(batch), options) };
-  }
+  for (const generated of fixedCases(seed)) yield itemOf(generated);
+  for (let number = 1; forever; number++) yield itemOf(randomCase(seed + number));
+}
+
+function itemOf({ name, batch, options, cut }: ParityCase): ParityItem {
+  const refused = (message: string) => new InputError(`${name}: ${message}`);
+  return { name, options, cut, refused, prepare: () => prepareBatch(columnsOfBatch(batch), options) };
 }
 
 const SEED_FOR_PLANTED = 1;
@@ -108,15 +116,17 @@ async function noticePlanted({ adapter, timeoutMs }: RunOptions): Promise<Plante
   for (const change of PLANTED) {
     const { stage, what } = change;
     const noticed = await noticeFault(change, adapter, timeoutMs);
-    results.push({ stage, what, noticedIn: noticed === null ? null : noticed.by });
+    results.push({ stage, what, noticedIn: noticed?.stage ?? null, fault: noticed?.fault ?? null });
   }
   return results;
 }
 
 export interface Noticed {
   readonly caseName: string;
-  /** The first stage that differs, or what the device said. */
-  readonly by: string;
+  /** The first stage that differs; null: none does. */
+  readonly stage: string | null;
+  /** What the device said instead of numbers. */
+  readonly fault: string | null;
 }
 
 /** Compares the fixed batches on a device with a fault in it until one differs; null: none does. */
@@ -129,8 +139,8 @@ export async function noticeFault(
   try {
     for (const { name, options, cut, prepare } of generatedItems(SEED_FOR_PLANTED, false)) {
       const { differences, fault } = await contestants.compare(prepare(), options, cut);
-      if (differences.length > 0) return { caseName: name, by: differences[0].stage };
-      if (fault !== null) return { caseName: name, by: fault };
+      if (differences.length > 0) return { caseName: name, stage: differences[0].stage, fault: null };
+      if (fault !== null) return { caseName: name, stage: null, fault };
     }
     return null;
   } finally {

@@ -44,7 +44,7 @@ function runOf(adapters: readonly Partial<AdapterResult>[]): ParityRun {
 }
 
 const equal: CaseResult = { name: 'equal', rows: 2, seconds: 0.25, differences: [], fault: null };
-const noticed: PlantedResult = { stage: 'counts', what: 'a word counts 31', noticedIn: 'counts' };
+const noticed: PlantedResult = { stage: 'counts', what: 'a word counts 31', noticedIn: 'counts', fault: null };
 
 test('the schema refuses what is no JUnit XML', async () => {
   const xml = junitOf(runOf([{ cases: [equal] }]));

@@ -34,18 +34,22 @@ export async function itemsOf(paths: readonly string[], flags: Flags): Promise<r
 function itemOfReproducer(path: string): ParityItem {
   const { name, options, cut, batch } = readReproducer(path, readFileSync(path, 'utf8'));
   const prepare = () => inFile(path, () => prepareBatch(columnsOfBatch(batch), options), true);
-  return { name, options, cut, prepare };
+  return { name, options, cut, refused: null, prepare };
 }
 
 async function itemsOfFiles(paths: readonly string[], flags: Flags): Promise<ParityItem[]> {
   const options = withRewardWeights(ruleOptions(flags), flags);
   const items: ParityItem[] = [];
+  let rows = 0;
   for await (const batch of readBatches(paths, flags, checkOptions(options).estimator.perReward)) {
     const own: NormalizeOptions = optionsFor(batch, options, items.length);
     for (const warning of batch.warnings) process.stderr.write(`rollnorm: warning: ${printable(warning)}\n`);
+    const refused = (message: string) => new InputError(`${batch.name}: ${message}`);
     const prepare = () => inFile(batch.name, () => prepareBatch(batch.columns, own));
-    items.push({ name: batch.name, options: own, cut: false, prepare });
+    items.push({ name: batch.name, options: own, cut: false, refused, prepare });
+    rows += batch.columns.rowCount;
   }
+  if (rows === 0) throw new InputError(`${paths.join(', ')}: there are no rows to compare`);
   return items;
 }
 
@@ -67,7 +71,8 @@ function inFile<T>(name: string, prepare: () => T, ownsOptions = false): T {
 
 const HEAD_BYTES = 1 << 16;
 
-function isReproducer(path: string): boolean {
+/** Whether a file is what an earlier run left. */
+export function isReproducer(path: string): boolean {
   // What is no plain file would lose what is read of it here.
   if (path === '-' || !statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
   try {
