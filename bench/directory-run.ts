@@ -33,7 +33,7 @@ const SAMPLE_SECONDS = 5;
 const STOPPED = 143;
 const DIGITS = 6;
 /** What the process says when nothing is wrong: Dawn's and its own warnings, files that are done, and the end. */
-const EXPECTED = /^Warning: |^rollnorm: (?:warning: |\d+ of \d+ batches done|(.+): (\d+) rows, )/;
+const EXPECTED = /^Warning: |^rollnorm: (?:warning: |\d+ (?:batches|of \d+ files) done|(.+): (\d+) rows, )/;
 
 const folder = mkdtempSync(join(memoryFolder(), 'rollnorm-directory-'));
 try {

@@ -258,10 +258,17 @@ function requireFinite({ columns, plan, estimator }: Work, { failure }: Outcome,
   }
   for (let row = 0; row < advantages.length; row++) {
     if (Number.isFinite(advantages[row])) continue;
-    const what = `${columns.place(row)}: reward ${columns.rewards[row]}`;
+    const rollout = plan.rowRollout[row];
+    const isAlone = plan.rowOffsets[rollout + 1] - plan.rowOffsets[rollout] === 1;
+    const own = isAlone || isPassThrough(estimator) ? `reward ${columns.rewards[row]}` : 'the reward of its rollout';
+    const what = `${columns.place(row)}: ${own}`;
     if (isPassThrough(estimator)) throw new InputError(`${what}: overflows binary32`);
-    const named = describeGroup(plan, columns, groupOfRow(plan, row));
-    throw new InputError(`${what}: so far from the rest of its group that the advantage overflows binary32 (${named})`);
+    const group = groupOfRow(plan, row);
+    const isGroup = plan.groupOffsets[group + 1] - plan.groupOffsets[group] > 1;
+    const far = isGroup
+      ? 'so far from the rest of its group that the advantage'
+      : 'alone in its group, and the advantage';
+    throw new InputError(`${what}: ${far} overflows binary32 (${describeGroup(plan, columns, group)})`);
   }
 }
 

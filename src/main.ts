@@ -14,7 +14,7 @@ import { packageVersion } from './version.ts';
 
 const USAGE = 2;
 const WRITE_FAILED = 74;
-const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const;
 
 async function main(): Promise<number> {
   for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => stopBySignal(status));

@@ -285,7 +285,9 @@ function reportTotal(
   batchCount: number,
 ): void {
   const rows = done.length > 0 ? addReports(done).rows : 0;
-  const parts = [`${done.length} of ${batchCount} batches done, ${rows} rows`];
+  const batches = done.reduce((sum, { batches }) => sum + batches, 0);
+  const what = done.length === batchCount ? `${batches} batches` : `${done.length} of ${batchCount} files`;
+  const parts = [`${what} done, ${rows} rows`];
   if (skipped.length > 0) parts.push(`${skipped.length} files skipped, their outputs are there`);
   if (failures.length > 0) parts.push(`${failures.length} failed`);
   process.stderr.write(`rollnorm: ${parts.join('; ')}\n`);

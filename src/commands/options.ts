@@ -70,11 +70,17 @@ export function parseWeights(
       throw new InvalidArgumentError('Expected names with weights: a=1,b=0.5.');
     return { name, weight };
   });
-  return [...before, ...columns];
+  const all = [...before, ...columns];
+  const twice = all.find(({ name }, i) => all.findIndex((other) => other.name === name) !== i);
+  if (twice) throw new InvalidArgumentError(`${twice.name} is named twice.`);
+  return all;
 }
 
-/** A repeated option adds to what was given before. */
+/** A repeated option adds to what was given before; each field is mapped once. */
 export function parseMap(text: string, before: readonly string[] = []): string[] {
+  const fieldOf = (mapping: string) => mapping.split('=', 1)[0];
+  if (before.some((mapping) => fieldOf(mapping) === fieldOf(text)))
+    throw new InvalidArgumentError(`${fieldOf(text)} is mapped twice.`);
   return [...before, text];
 }
 

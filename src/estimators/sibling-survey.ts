@@ -13,6 +13,9 @@ export interface Disagreement {
   readonly rewards: readonly (number | null)[];
   /** Which of several rewards they are, where the rule takes each by itself. */
   readonly reward?: string;
+  /** Where its rows stand, of rows from files; and in which of several files that are batches of their own. */
+  readonly places?: readonly string[];
+  readonly file?: string;
 }
 
 export interface SiblingSurvey {

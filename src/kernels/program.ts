@@ -228,7 +228,9 @@ class BatchRun {
   /** The statistics of the batch that some rules end with. */
   async step(): Promise<void> {
     const { step } = this.#work.estimator;
-    if (step === null || this.#countedRollouts === 0) return;
+    const isEmpty = this.#countedRollouts === 0;
+    // No tokens of no rollouts are too few, but in a batch without rows.
+    if (step === null || (isEmpty && (step.weight !== 'tokens' || this.#work.plan.rolloutCount === 0))) return;
     const advantages = this.#countedAdvantages();
     const weights =
       step.weight === 'tokens'

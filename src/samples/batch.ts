@@ -103,8 +103,8 @@ const COLUMNS = [
  */
 function requireShape({ rewards, ...batch }: Batch): number {
   if (rewards && batch.reward) throw new InputError('a batch has reward or rewards, not both');
-  if (rewards && (typeof rewards !== 'object' || isColumn(rewards)))
-    throw new InputError('rewards must be an object of columns by their names');
+  if (rewards && (typeof rewards !== 'object' || isColumn(rewards) || Object.keys(rewards).length === 0))
+    throw new InputError('rewards must be an object of columns by their names, with one at the least');
   const stranger = Object.keys(batch).find((field) => !COLUMNS.includes(field));
   if (stranger !== undefined) throw new InputError(`unknown column ${stranger}; known: ${COLUMNS.join(', ')}`);
   const named = Object.entries(rewards ?? {}).map(([name, column]) => [`rewards.${name}`, column] as const);

@@ -15,7 +15,8 @@ export type Status = (typeof STATUSES)[number];
 
 /**
  * Loss masks as bits, least significant first; every row starts at a word of its own. Unused bits must be 0: where the batch
- * has responseLength that is checked, and where not, they would count as trained.
+ * has responseLength that is checked, and where not, they would count as trained. The
+ * arrays are not copied: leave them as they are until the call has ended.
  */
 export interface PackedLossMasks {
   /** u32 words of all rows, in row order. */

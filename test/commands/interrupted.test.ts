@@ -177,6 +177,7 @@ describe('a signal', () => {
     ['SIGINT', 130, 'jsonl', 3],
     ['SIGTERM', 143, 'jsonl', 3],
     ['SIGHUP', 129, 'jsonl', 3],
+    ['SIGQUIT', 131, 'jsonl', 1],
     ['SIGTERM', 143, 'gzip', 1],
     ['SIGINT', 130, 'parquet', 3],
     ['SIGTERM', 143, 'arrow', 1],

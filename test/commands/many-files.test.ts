@@ -52,7 +52,7 @@ describe('a directory', () => {
       expect(contents(output)[name]).toBe(alone.stdout.toString());
     }
     expect(run.stderr).toMatch(/passed over .*notes\.txt/);
-    expect(run.stderr).toMatch(/2\.jsonl: 4 rows[\s\S]*10\.jsonl: 4 rows[\s\S]*2 of 2 batches done, 8 rows/);
+    expect(run.stderr).toMatch(/2\.jsonl: 4 rows[\s\S]*10\.jsonl: 4 rows[\s\S]*2 batches done, 8 rows/);
   });
 
   test('a bad file is reported, does not stop the others, and leaves no output; exit 3', async () => {

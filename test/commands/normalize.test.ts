@@ -338,7 +338,9 @@ describe('the summary', () => {
       siblings: { policy: 'mainstream', multi_row: 1, disagreeing: 1 },
       ...{ flat_groups: 1, singleton_groups: 1, excluded: { aborted: 1 }, backend: 'cpu', adapter: null },
     });
-    expect(summary.siblings.examples).toEqual([{ rollout: '"a"', rows: [3, 4], rewards: [3, 4] }]);
+    expect(summary.siblings.examples).toEqual([
+      { rollout: '"a"', rows: [3, 4], rewards: [3, 4], places: ['line 3', 'line 4'] },
+    ]);
     expect(Object.keys(summary.seconds)).toEqual(['read', 'plan', 'compute', 'write']);
     expect(summary.warnings).toHaveLength(2); // the rollout id in two groups, the siblings that disagree
     for (const warning of summary.warnings) expect(run.stderr).toContain(`warning: ${warning}`);
@@ -526,5 +528,7 @@ test('the example of the README runs', () => {
     encoding: 'utf8',
   });
   expect(demo.status).toBe(0);
-  expect(demo.stdout).toMatch(/fix-date-parser\/A +│ +4 │ +1 │ +\+0\.504 │ +\+0\.866/);
+  const table = /Prompt group 0\n[\s\S]*?└.*┘\n/.exec(demo.stdout)?.[0];
+  expect(table).toMatch(/fix-date-parser\/A +│ +4 │ +1 │ +\+0\.504 │ +\+0\.866/);
+  expect(readFileSync(join(dirname(CLI), '..', '..', 'README.md'), 'utf8')).toContain(table);
 });

@@ -81,3 +81,47 @@ describe('where batches were computed', () => {
     expect(JSON.parse(readFileSync(summary, 'utf8'))).toMatchObject({ backends: [{ ...place, batches: 2 }] });
   });
 });
+
+describe('siblings that disagree', () => {
+  const row = (step: number, rollout: string, reward: number) =>
+    `${JSON.stringify({ step, group_index: 1, rollout_id: rollout, reward })}\n`;
+  const one = join(folder, 'one.jsonl');
+  const two = join(folder, 'two.jsonl');
+  writeFileSync(one, row(1, 'a', 1) + row(2, 'd', 0) + row(1, 'b', 0) + row(2, 'd', 1));
+  writeFileSync(two, row(1, 'd', 0) + row(1, 'd', 2));
+
+  const examplesOf = async (...args: string[]) => {
+    const summary = join(folder, 'examples.json');
+    const run = await runCli(['normalize', ...args, '--summary', summary]);
+    expect(run.status, run.stderr).toBe(0);
+    return JSON.parse(readFileSync(summary, 'utf8')).siblings.examples;
+  };
+
+  test('are named by the rows of the file where a batch is part of it', async () => {
+    expect(await examplesOf(one, '--batch-by', 'step', '-o', join(folder, 'o.jsonl'))).toEqual([
+      { rollout: '"d"', rows: [2, 4], rewards: [0, 1], places: ['line 2', 'line 4'] },
+    ]);
+  });
+
+  test('are named with their files where files are one batch, or batches of their own', async () => {
+    const places = [`${one}: line 2`, `${one}: line 4`, `${two}: line 1`, `${two}: line 2`];
+    const joined = await examplesOf(one, two, '--one-batch', '--out-dir', join(folder, 'joined'));
+    expect(joined).toEqual([{ rollout: '"d"', rows: [2, 4, 5, 6], rewards: [0, 1, 0, 2], places }]);
+    const apart = await examplesOf(one, two, '--out-dir', join(folder, 'apart'));
+    expect(apart.map(({ file, rows }: { file: string; rows: number[] }) => [file, rows])).toEqual([
+      [one, [2, 4]],
+      [two, [1, 2]],
+    ]);
+  });
+});
+
+test('a field is mapped once, a column named once', async () => {
+  for (const flags of [
+    ['--map', 'reward=a', '--map', 'reward=b'],
+    ['--reward-columns', 'a=1,a=2'],
+  ])
+    expect(await runCli(['normalize', ...flags])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('twice'),
+    });
+});

@@ -164,3 +164,18 @@ test('a look at a batch weighs and bounds rewards as the computation does', asyn
   expect(await flatBy({ rewardWeights: [1, 0] })).toBe(0);
   expect(await flatBy({ rewardWeights: [1, 0], clipReward: [2, 3] })).toBe(1);
 });
+
+test('tokens of no rollouts are too few to weigh by', async () => {
+  const batch = { reward: [1, 0], groupIndex: [0, 0], trainableTokens: [3, 4], removeSample: [true, true] };
+  const options = { weight: 'tokens', exclude: ['removed'] } as const;
+  await expect(engine.normalize(batch, options)).rejects.toThrow(/the counted rollouts have 0/);
+  expect([...(await engine.normalize({ reward: [], trainableTokens: [] }, options)).advantages]).toEqual([]);
+});
+
+test('what overflows binary32 is named as what it is', async () => {
+  const alone = engine.normalize({ reward: [1e150], groupIndex: [0] }, { like: 'verl' });
+  await expect(alone).rejects.toThrow(/row 1: reward 1e\+150: alone in its group/);
+  const rows = { reward: [null, 1e60, 0], rolloutId: [1, 1, 2], groupIndex: [0, 0, 0] };
+  const siblings = engine.normalize(rows, { siblings: 'max', exclude: ['missing-reward'], estimator: 'dr_grpo' });
+  await expect(siblings).rejects.toThrow(/row 1: the reward of its rollout: so far from the rest/);
+});

@@ -91,7 +91,7 @@ describe('a run that failed', () => {
     expect(message).toMatch(/^differs: moments: means at row 1, .*group 1: 2 \(0x4/);
     expect(faults.failure).toEqual([
       {
-        ...{ type: 'difference', message: 'faults: the device was lost: "gone" & <away>\r' },
+        ...{ type: 'fault', message: 'faults: the device was lost: "gone" & <away>\r' },
         inner: 'faults: the device was lost: "gone" & <away>\r\nmore]]>',
       },
     ]);

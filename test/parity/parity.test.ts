@@ -1,12 +1,15 @@
 /** What a parity run compares, that it can fail, and what it leaves behind. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEngine, InputError } from '../../src/index.ts';
 import { FIXED_CASES } from '../../src/parity/generate.ts';
+import { junitOf } from '../../src/parity/junit.ts';
+import { PLANTED } from '../../src/parity/planted.ts';
+import { describeParity } from '../../src/parity/render.ts';
 import { batchOfRows, readReproducer, writeReproducer } from '../../src/parity/reproducer.ts';
-import { generatedItems, noticeFault } from '../../src/parity/run.ts';
+import { generatedItems, noticeFault, runParity } from '../../src/parity/run.ts';
 import { differencesOf } from '../../src/parity/stages.ts';
 import { prepareBatch } from '../../src/prepare.ts';
 import { columnsOfBatch } from '../../src/samples/batch.ts';
@@ -91,28 +94,56 @@ describe('a difference', () => {
   test.each([
     ['no JSON', '{', /is no reproducer/],
     ['another format', '{"rollnorm_parity_reproducer": 9}', /format 1, found 9/],
-    ['no batch', '{"rollnorm_parity_reproducer": 1}', /has no batch/],
+    ['no batch', '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": false}', /has no batch/],
     [
       'a mask that is no mask',
-      '{"rollnorm_parity_reproducer": 1, "batch": {"lossMask": 5}}',
+      '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": false, "batch": {"lossMask": 5}}',
       /lossMask must have words/,
     ],
     [
       'rewards that are none',
-      '{"rollnorm_parity_reproducer": 1, "batch": {"rewards": null}}',
+      '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": false, "batch": {"rewards": null}}',
       /rewards must be an object/,
     ],
     [
       'options that are none',
-      '{"rollnorm_parity_reproducer": 1, "options": "grpo", "batch": {}}',
+      '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": false, "options": "grpo", "batch": {}}',
       /options must be an object/,
     ],
-    ['an unknown option', '{"rollnorm_parity_reproducer": 1, "options": {"x": 1}, "batch": {}}', /unknown option "x"/],
-    ['rewards that are no bits', '{"rollnorm_parity_reproducer": 1, "batch": {"reward": [1]}}', /16 hex digits/],
+    [
+      'an unknown option',
+      '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": false, "options": {"x": 1}, "batch": {}}',
+      /unknown option "x"/,
+    ],
+    [
+      'a name that is none',
+      '{"rollnorm_parity_reproducer": 1, "name": {"toString": 1}, "batch": {}}',
+      /name must be text/,
+    ],
+    [
+      'cut that is no switch',
+      '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": "yes", "batch": {}}',
+      /cut must be/,
+    ],
+    [
+      'rewards that are no bits',
+      '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": false, "batch": {"reward": [1]}}',
+      /16 hex digits/,
+    ],
   ])('a reproducer with %s is refused', (_, text, message) => {
     expect(() => readReproducer('x.json', text)).toThrow(InputError);
     expect(() => readReproducer('x.json', text)).toThrow(message);
   });
+});
+
+test('a device that fails proves no planted fault', async () => {
+  const deadline = Number.POSITIVE_INFINITY;
+  const result = await runParity([], { adapter: undefined, timeoutMs: 0.001, deadline });
+  expect(result.passed).toBe(false);
+  expect(result.planted.map(({ noticedIn }) => noticedIn)).toEqual(PLANTED.map(() => null));
+  const run = { version: '0', seed: 1, seconds: 0, adapters: [result], passed: false };
+  expect(describeParity(run, [])).toMatch(/NOT PROVED: .*did not answer/);
+  expect(junitOf(run)).toContain('nothing is proved');
 });
 
 describe('the command', () => {
@@ -140,13 +171,59 @@ describe('the command', () => {
     expect((await runCli(['parity', '--budget', '0'])).status).toBe(2);
     expect((await runCli(['parity', rows, '--seed', '2'])).status).toBe(2);
     const edited = join(folder, 'edited.json');
-    writeFileSync(edited, '{"rollnorm_parity_reproducer": 1, "batch": {"reward": [], "groupIndex": [1]}}');
+    writeFileSync(
+      edited,
+      '{"rollnorm_parity_reproducer": 1, "name": "n", "cut": false, "batch": {"reward": [], "groupIndex": [1]}}',
+    );
     const mismatched = await runCli(['parity', edited]);
     expect([mismatched.status, mismatched.stderr]).toEqual([
       3,
       expect.stringMatching(/edited\.json: groupIndex has 1/),
     ]);
     expect((await runCli(['parity', edited, '--ddof', '0'])).status).toBe(2);
+  });
+
+  test('a batch that nobody computes is bad input, as is a file without rows', async () => {
+    const over = join(folder, 'over.jsonl');
+    writeFileSync(over, '{"rollout_id": 1, "reward": 1.7e308}\n{"rollout_id": 2, "reward": -1.7e308}\n');
+    const refused = await runCli(['parity', over]);
+    expect([refused.status, refused.stderr]).toEqual([3, expect.stringMatching(/over\.jsonl: .*overflows/)]);
+    const empty = join(folder, 'empty.jsonl');
+    writeFileSync(empty, '');
+    const none = await runCli(['parity', empty]);
+    expect([none.status, none.stderr]).toEqual([
+      3,
+      expect.stringMatching(/empty\.jsonl: there are no rows to compare/),
+    ]);
+  });
+
+  test('an output that is an input, or standard output, is a usage error', async () => {
+    const before = readFileSync(rows, 'utf8');
+    for (const [flag, path] of [
+      ['--junit', rows],
+      ['--reproducer', rows],
+      ['--junit', '-'],
+    ] as const)
+      expect((await runCli(['parity', rows, flag, path])).status).toBe(2);
+    const both = join(folder, 'both');
+    expect((await runCli(['parity', rows, '--junit', both, '--reproducer', both])).status).toBe(2);
+    expect(readFileSync(rows, 'utf8')).toBe(before);
+  });
+
+  test('what cannot be written does not hide what was found', async () => {
+    const { status, stdout, stderr } = await runCli(['parity', rows, '--junit', join(folder, 'nowhere', 'x.xml')]);
+    expect([status, stdout.toString()]).toEqual([74, expect.stringMatching(/^CPU against[\s\S]*\nequal /)]);
+    expect(stderr).toContain('cannot');
+  });
+
+  test('a flag that nobody reads is refused', async () => {
+    for (const flags of [
+      ['--rows', '--junit', 'x.xml'],
+      ['--rows', '--seed', '3'],
+      ['--rows', '--like', 'verl'],
+    ])
+      expect((await runCli(['parity', rows, rows, ...flags])).stderr).toContain('has no meaning with it');
+    expect((await runCli(['parity', rows, '--match-by', 'identity'])).status).toBe(2);
   });
 
   test('a time that is over before every batch was compared is no success', async () => {

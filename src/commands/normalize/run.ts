@@ -12,6 +12,7 @@ import { checkOptions, type NormalizeOptions } from '../../options.ts';
 import { prepareBatch } from '../../prepare.ts';
 import type { Report } from '../../report.ts';
 import type { AssembledBatch } from '../../samples/assembler.ts';
+import type { SampleColumns } from '../../samples/columns.ts';
 import { splitByCode } from '../../samples/split.ts';
 import { type ReadSettings, readBatch } from '../read-batch.ts';
 import type { OutputFormat } from './files.ts';
@@ -176,7 +177,7 @@ async function normalizeBatch(
     const prepared = prepareBatch(part, partOptions);
     const result = await engine.normalizePlanned(prepared, partOptions, needsDetails(wishes));
     rowFacts?.add(prepared.plan, result.details, estimator, rows);
-    reports.push(result.report);
+    reports.push(withPlaces(result.report, columns, rows));
     if (!rows) rawRewards = result.rawRewards;
     else {
       if (options.rewardWeights && rawRewards === columns.rewards) rawRewards = columns.rewards.slice();
@@ -195,4 +196,13 @@ async function normalizeBatch(
     ...normalized,
     recorded: await compareRecorded(column, recorded, advantages, columns, sized, engine),
   };
+}
+
+/** Examples by the rows of the whole, wherever a batch is part of it, and by where they stand. */
+function withPlaces(report: Report, { place }: SampleColumns, rows: Uint32Array | null): Report {
+  const examples = report.siblings.examples.map((example) => {
+    const own = example.rows.map((row) => (rows ? rows[row - 1] + 1 : row));
+    return { ...example, rows: own, places: own.map((row) => place(row - 1)) };
+  });
+  return { ...report, siblings: { ...report.siblings, examples } };
 }

@@ -105,7 +105,7 @@ export function summarize(
     const { file: _file, output: _output, ...rest } = files[0];
     return { ...rest, version };
   }
-  const total = files.length > 0 ? addReports(files) : null;
+  const total = files.length > 0 ? addReports(files.length > 1 ? files.map(withFile) : files) : null;
   const seconds = total && {
     read: files.reduce((sum, file) => sum + file.seconds.read, 0),
     ...total.seconds,
@@ -118,6 +118,15 @@ export function summarize(
   };
   const totals = total && { ...total, file: undefined, output: undefined, recorded: undefined, ...ofFiles, seconds };
   return { ...totals, files, failures, skipped, version };
+}
+
+/** Examples of several files say which is theirs. */
+function withFile(summary: FileSummary): FileSummary {
+  const { file, siblings } = summary;
+  return {
+    ...summary,
+    siblings: { ...siblings, examples: siblings.examples.map((example) => ({ file, ...example })) },
+  };
 }
 
 function addDropped(files: readonly FileSummary[]): Dropped | undefined {

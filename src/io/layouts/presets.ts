@@ -87,7 +87,7 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: 'verl-v1',
-    file: 'the same with uid = {prompt}_{session}_{output}',
+    file: 'rollout_data_dir/{step}.jsonl with uid = {prompt}_{session}_{output}',
     fields: { group_index: 'uid<_2', rollout_id: 'uid<_1', reward: 'score' },
     textRewards: true,
     notes: 'Ids are cut from uid, from the right.',
