@@ -166,7 +166,7 @@ export type StepName =
 export interface Step {
   readonly step: StepName;
   readonly reward: string | null;
-  /** The formula with its numbers, or where the value is from. */
+  /** The formula with its numbers and the value, `formula = value, remark`; or where the value is from. */
   readonly text: string;
   readonly value: number | null;
 }

@@ -8,7 +8,7 @@ import type {
   Place,
   RolloutExplanation,
 } from './explanation.ts';
-import { plural, spell } from './spelling.ts';
+import { isEquation, plural, spell } from './spelling.ts';
 
 /** @param display how a text from outside is made safe to show */
 export function renderExplanation(explanation: Explanation, display: (text: string) => string): string {
@@ -129,8 +129,7 @@ function rolloutLines(rollout: RolloutExplanation): string[] {
 function numberLines({ steps }: Explanation): string[] {
   const named = steps.some(({ reward }) => reward !== null);
   const cells = steps.map(({ step, reward, text, value }) => {
-    const isFormula = /^[(\d.-]/.test(text) && !text.startsWith('0:');
-    const told = value === null ? text : isFormula ? `${text} = ${spell(value)}` : `${spell(value)}  ${text}`;
+    const told = value === null || isEquation(text) ? text : `${spell(value)}  ${text}`;
     return [...(named ? [reward ?? ''] : []), step.replace('_', ' '), told];
   });
   return table(cells, true);

@@ -7,7 +7,7 @@ import type { Details } from '../kernels/details.ts';
 import type { Computation, Peers } from './computation.ts';
 import type { RewardStatistics, RolloutExplanation, Step, StepName } from './explanation.ts';
 import { representativeOf, rowsOfRollout } from './rollout.ts';
-import { operand, orNull, plural, spell } from './spelling.ts';
+import { equation, operand, orNull, plural, spell } from './spelling.ts';
 import { countedOf } from './statistics.ts';
 
 export interface StepFacts {
@@ -48,8 +48,8 @@ function endSteps({ clip }: Estimator, value: number, advantage: number): Step[]
   const steps: Step[] = [];
   if (clip) {
     const bounded = value < clip[0] ? clip[0] : Math.min(value, clip[1]);
-    const text = `${spell(value)} bounded to ${spell(clip[0])} to ${spell(clip[1])} (clip)`;
-    steps.push({ step: 'bounds', reward: null, text, value: bounded });
+    const formula = `${spell(value)} bounded to ${spell(clip[0])} to ${spell(clip[1])} (clip)`;
+    steps.push({ step: 'bounds', reward: null, text: equation(formula, bounded), value: bounded });
   }
   steps.push({ step: 'binary32', reward: null, text: 'rounded once to binary32', value: advantage });
   return steps;
@@ -77,15 +77,17 @@ function stepsOfReward(facts: StepFacts, own: RewardStatistics, k: number): Step
   if (estimator.scale === 'peers') return [...steps, ...peerSteps(facts, own, k, step)];
   const baseline = baselineOf(facts, own, k);
   if (baseline.text !== null) steps.push(step('baseline', baseline.text, baseline.value));
-  steps.push(step('difference', baseline.difference.text, baseline.difference.value));
+  const { formula: difference, value: dividing } = baseline.difference;
+  const isZero = difference.startsWith('0:');
+  steps.push(step('difference', isZero ? difference : equation(difference, dividing), dividing));
   const divisor = divisorOf(computation, own, group, k);
   if (divisor === null) return steps;
   const { formula, note } = divisor;
-  steps.push(step('divisor', note === null ? formula : `${formula}, ${note}`, own.divisor));
-  const { text, value } = baseline.difference;
-  const dividend = text.startsWith('0:') ? spell(value) : `(${text})`;
+  steps.push(step('divisor', equation(formula, own.divisor, note), own.divisor));
+  const dividend = isZero ? spell(dividing) : `(${difference})`;
   const isNumber = !formula.includes(' ') && !formula.startsWith('-');
-  return [...steps, step('quotient', `${dividend} / ${isNumber ? formula : `(${formula})`}`, quotient)];
+  const division = `${dividend} / ${isNumber ? formula : `(${formula})`}`;
+  return [...steps, step('quotient', equation(division, quotient), quotient)];
 }
 
 function rewardText({ computation, rollout, siblings }: StepFacts, k: number): string {
@@ -122,14 +124,16 @@ function combinedText(computation: Computation, rollout: number, k: number, why:
     .filter((reward) => !Number.isNaN(reward));
   if (present.length > TERMS_SHOWN) return why;
   const sum = present.map(operand).join(' + ');
-  return settings.policies.siblings === 'sum' ? `${sum}, ${why}` : `(${sum}) / ${present.length}, ${why}`;
+  const isSum = settings.policies.siblings === 'sum';
+  const formula = present.length === 1 ? spell(present[0]) : isSum ? sum : `(${sum}) / ${present.length}`;
+  return equation(formula, computation.result.details!.rewards[k][rollout], why);
 }
 
 interface BaselineSteps {
   /** Null: it is the mean, which has a line of its own, or there is none. */
   readonly text: string | null;
   readonly value: number | null;
-  readonly difference: { readonly text: string; readonly value: number };
+  readonly difference: { readonly formula: string; readonly value: number };
 }
 
 function baselineOf(facts: StepFacts, own: RewardStatistics, k: number): BaselineSteps {
@@ -137,7 +141,10 @@ function baselineOf(facts: StepFacts, own: RewardStatistics, k: number): Baselin
   const { baseline } = computation.settings.estimator;
   const details = computation.result.details!;
   const reward = details.rewards[k][rollout];
-  const less = (taken: number, value: number) => ({ text: `${spell(reward)} - ${operand(taken)}`, value: value + 0 });
+  const less = (taken: number, value: number) => ({
+    formula: `${spell(reward)} - ${operand(taken)}`,
+    value: value + 0,
+  });
   if (baseline === 'none') return { text: 'none is subtracted', value: 0, difference: less(0, reward) };
   if (baseline === 'column') {
     const recorded = details.recordedBaselines![rollout];
@@ -160,12 +167,12 @@ function runnerUp(computation: Computation, group: number, rollout: number, k: n
   const sorted = countedOf(computation, group).sort((a, b) => rewards[b] - rewards[a] || a - b);
   const [best, second] = sorted;
   const reward = rewards[rollout];
-  const zero = (text: string) => ({ text: null, value: null, difference: { text, value: 0 } });
+  const zero = (formula: string) => ({ text: null, value: null, difference: { formula, value: 0 } });
   if (second === undefined) return zero('0: there is no second best');
   if (rewards[best] === rewards[second]) return zero(`0: the best reward ${spell(rewards[best])} is tied`);
   if (rollout !== best) return zero(`0: not the best, which has ${spell(rewards[best])}`);
   const value = rewards[second];
-  const difference = { text: `${spell(reward)} - ${operand(value)}`, value: reward - value + 0 };
+  const difference = { formula: `${spell(reward)} - ${operand(value)}`, value: reward - value + 0 };
   return { text: 'the second best of the group', value, difference };
 }
 
@@ -192,7 +199,7 @@ function divisorOf(computation: Computation, own: RewardStatistics, group: numbe
   const part = `(${own.counted} - 1) / ${own.counted}`;
   if (scale === 'none') return { formula: part, note: 'as r - mean of the others is n / (n - 1) x (r - mean)' };
   const { formula, note } = scaleOf(computation, own, group, k);
-  return { formula: `(${formula}) x ${part}`, note };
+  return { formula: `${formula.includes(' ') ? `(${formula})` : formula} x ${part}`, note };
 }
 
 function scaleOf(computation: Computation, own: RewardStatistics, group: number, k: number): DivisorText {
@@ -207,8 +214,8 @@ function scaleOf(computation: Computation, own: RewardStatistics, group: number,
   if (scale === 'mean') return plain(`${spell(own.mean)} + ${spell(epsilon)}`);
   if (scale === 'mad') return plain(`${MAD_FACTOR} x ${spell(groups[k].medianDistances[group])} + ${spell(epsilon)}`);
   const rollouts = counted.reduce((sum, one) => sum + one, 0);
-  const note = `standard deviation of the ${plural(rollouts, 'counted rollout')} of the batch, with ${spell(epsilon)} added`;
-  return { formula: spell(batchScale[k]?.divisor || 1), note };
+  const note = `the first is the standard deviation of the ${plural(rollouts, 'counted rollout')} of the batch`;
+  return { formula: `${spell(batchScale[k].deviation!)} + ${spell(epsilon)}`, note };
 }
 
 function peerSteps(
@@ -226,14 +233,21 @@ function peerSteps(
   const { count, mean, deviation, equal } = others;
   const steps = [
     step('baseline', `mean of the ${plural(count, 'other')}`, mean),
-    step(
-      'divisor',
-      `their standard deviation ${spell(deviation)} + ${spell(epsilon)}; 1 where they are equal`,
-      equal ? 1 : deviation + epsilon,
-    ),
+    equal
+      ? step('divisor', '1, as they are equal', 1)
+      : step(
+          'divisor',
+          equation(
+            `${spell(deviation)} + ${spell(epsilon)}`,
+            deviation + epsilon,
+            'the first is their standard deviation',
+          ),
+          deviation + epsilon,
+        ),
   ];
   const divisor = equal ? '1' : `(${spell(deviation)} + ${spell(epsilon)})`;
-  return [...steps, step('quotient', `(${spell(reward)} - ${operand(mean)}) / ${divisor}`, quotient)];
+  const division = `(${spell(reward)} - ${operand(mean)}) / ${divisor}`;
+  return [...steps, step('quotient', equation(division, quotient), quotient)];
 }
 
 function sumOfRewards(
@@ -242,7 +256,8 @@ function sumOfRewards(
   rollout: number,
 ): Step {
   const terms = statistics.map(({ weight }, k) => `${operand(weight)} x ${operand(quotients[k][rollout])}`);
-  return { step: 'sum', reward: null, text: terms.join(' + '), value: orNull(beforeStep[rollout]) };
+  const value = orNull(beforeStep[rollout]);
+  return { step: 'sum', reward: null, text: equation(terms.join(' + '), value), value };
 }
 
 function batchStep(
@@ -260,11 +275,14 @@ function batchStep(
     for (let i = 0; i < plan.rolloutCount; i++) if (details.counted[i] === 1) tokens += details.tokens![i];
     over = `${tokens} trainable tokens of ${over}`;
   }
-  const kind = { outside: 'S +', inside: 'S^2 +', floor: 'S^2, at least' }[epsilonAt];
-  const settings = `M and S over ${over}, ddof ${ddof}, ${kind} ${spell(epsilon)}`;
+  const added = spell(epsilon);
+  const dividedBy = { outside: `(S + ${added})`, inside: `sqrt(S^2 + ${added})`, floor: `sqrt(max(S^2, ${added}))` }[
+    epsilonAt
+  ];
+  const settings = `(A - M) / ${dividedBy} with M and S over ${over}, ddof ${ddof}`;
   const text =
     status === GROUP_STATUS.flat
       ? `0: all advantages of the batch are equal (${settings})`
-      : `(${spell(details.beforeStep[rollout])} - ${operand(mean)}) / ${spell(divisor)}, ${settings}`;
+      : equation(`(${spell(details.beforeStep[rollout])} - ${operand(mean)}) / ${spell(divisor)}`, value, settings);
   return { step: weight === 'tokens' ? 'token_step' : 'batch_step', reward: null, text, value };
 }

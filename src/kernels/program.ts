@@ -205,7 +205,9 @@ class BatchRun {
         this.#batchDivisors.push(1);
         continue;
       }
-      const moments = await batchDivisorOf(this.#shared, this.#executor.pieceLength, values, estimator);
+      const { pieceLength } = this.#executor;
+      const isNoted = this.#recorder !== null;
+      const moments = await batchDivisorOf(this.#shared, pieceLength, values, estimator, isNoted);
       this.#recorder?.details.batchScale.push(moments);
       const { divisor } = moments;
       this.#batchScales[k] = moments;

@@ -7,7 +7,7 @@ import { ESTIMATORS, type EstimatorName } from '../../src/estimators/estimators.
 import { SIBLING_POLICIES } from '../../src/estimators/policies.ts';
 import { compute, computeInstead } from '../../src/explain/computation.ts';
 import { explainRow } from '../../src/explain/explain.ts';
-import type { Explanation } from '../../src/explain/explanation.ts';
+import type { Explanation, StepName } from '../../src/explain/explanation.ts';
 import { renderExplanation } from '../../src/explain/render.ts';
 import type { NormalizeOptions } from '../../src/options.ts';
 import { type Batch, columnsOfBatch } from '../../src/samples/batch.ts';
@@ -28,12 +28,15 @@ async function explainAll(batch: Batch, options: NormalizeOptions): Promise<Expl
   );
 }
 
-/** What a formula's numbers give; null: the text is no formula. */
-function evaluate(text: string): number | null {
+/** Both sides of `formula = value, remark`, each as its numbers give it; of a number alone, twice that number; null: no equation. */
+function sidesOf(text: string): [formula: number, value: number] | null {
   if (!/^[(\d.-]/.test(text) || text.startsWith('0:') || text.includes('bounded')) return null;
-  const formula = text.replaceAll(' x ', ' * ').replace(/,.*$/s, '');
-  if (!/^[-+*/(). \de]+$/.test(formula)) return null;
-  return Number(new Function(`return ${formula}`)());
+  const [, equation] = /^([^,]*)(?:, [^=]*)?$/.exec(text) ?? [];
+  expect(equation, `${text}: a value stands before every remark`).toBeDefined();
+  const sides = equation.replaceAll(' x ', ' * ').split(' = ');
+  for (const side of sides) expect(side, text).toMatch(/^[-+*/(). \de]+$/);
+  expect(sides.length, text).toBe(/^[-\d.e]+$/.test(sides[0]) ? 1 : 2);
+  return [Number(new Function(`return ${sides[0]}`)()), Number(sides.at(-1))];
 }
 
 function requireSense({ steps, advantage }: Explanation): void {
@@ -43,8 +46,10 @@ function requireSense({ steps, advantage }: Explanation): void {
   const before = steps.at(-2)!;
   if (before.step !== 'left_out') expect(Math.fround(before.value!) + 0).toBe(advantage);
   for (const { text, value } of steps) {
-    const told = evaluate(text);
-    if (told !== null) expect(Math.abs(told - value!), text).toBeLessThanOrEqual(1e-9 * Math.max(1, Math.abs(value!)));
+    const sides = sidesOf(text);
+    if (sides === null) continue;
+    expect(sides[1], text).toBe(value! + 0);
+    expect(Math.abs(sides[0] - value!), text).toBeLessThanOrEqual(1e-9 * Math.max(1, Math.abs(value!)));
   }
 }
 
@@ -175,6 +180,34 @@ describe('what is said', () => {
     expect(first.statistics).toMatchObject([{ reward: null, weight: 1, mean: 1.5 }]);
     const [passed] = await explainAll(batch, { ...options, estimator: 'raw' });
     expect(passed.steps[0].text).toBe(text.replace('of row 1', 'the own reward of the row'));
+  });
+
+  test('a remark stands after the value that it is about', async () => {
+    const textOf = async (options: NormalizeOptions, step: StepName, batch: Batch = { reward: [1, 0, 0.5] }) =>
+      (await explainAll(batch, options))[0].steps.find((one) => one.step === step)!.text;
+    expect(await textOf({ estimator: 'rloo' }, 'divisor')).toBe(
+      '(3 - 1) / 3 = 0.6666666666666666, as r - mean of the others is n / (n - 1) x (r - mean)',
+    );
+    expect(await textOf({ weight: 'tokens' }, 'token_step', { reward: [1, 0], trainableTokens: [3, 1] })).toMatch(
+      /^\(0\.\d+ - 0\.\d+\) \/ 0\.\d+ = 0\.\d+, \(A - M\) \/ sqrt\(S\^2 \+ 1e-8\) with M and S over 4 trainable tokens of 2 counted rollouts of the batch, ddof 1$/,
+    );
+    const several = { rewards: { a: [1, 0], b: [0, 2] } };
+    expect(await textOf({ estimator: 'gdpo' }, 'batch_step', several)).toMatch(
+      / = -?[\d.e-]+, \(A - M\) \/ \(S \+ 0\.000001\) with M and S over 2 counted rollouts of the batch, ddof 1$|^0: /,
+    );
+    const unscaled = { reward: [1, 0, 0, 0, 0] };
+    expect(await textOf({ scale: 'mad' }, 'divisor', unscaled)).toMatch(/^1, the median distance is 0/);
+  });
+
+  test('the scale of a batch is told as its standard deviation and epsilon', async () => {
+    const batch: Batch = { reward: [1, 0, 3, 2], groupIndex: [0, 0, 1, 1] };
+    const [{ steps, statistics }] = await explainAll(batch, { scale: 'batch', ddof: 0, epsilon: 0.5 });
+    const what = 'the first is the standard deviation of the 4 counted rollouts of the batch';
+    const deviation = Math.sqrt(1.25);
+    expect(steps.find(({ step }) => step === 'divisor')).toMatchObject({
+      text: `${deviation} + 0.5 = ${deviation + 0.5}, ${what}`,
+      value: statistics[0].divisor,
+    });
   });
 
   test('the row-weighted result is that of --siblings rows; where rows are counted, that of rollouts', async () => {

@@ -10,23 +10,33 @@ import { quotients } from './normalize-groups.ts';
 export interface BatchMoments {
   readonly mean: number;
   readonly divisor: number;
+  /** Standard deviation, where it was asked for; the divisor has epsilon in it. */
+  readonly deviation?: number;
   /** GROUP_STATUS of the batch as one group. */
   readonly status: number;
 }
 
-/** Standard deviation of the rewards of the batch + epsilon. */
+/**
+ * Standard deviation of the rewards of the batch + epsilon.
+ * @param noteDeviation whether the deviation itself is wanted too
+ */
 export async function batchDivisorOf(
   workspace: Workspace,
   pieceLength: number,
   values: KernelArray<'f64'>,
   { ddof, epsilon }: Pick<Rule, 'ddof' | 'epsilon'>,
+  noteDeviation: boolean,
 ): Promise<BatchMoments> {
   const groups = new Groups(workspace, pieceLength, Uint32Array.of(0, values.length), values);
   const { centres, statuses } = await groups.means(null, false);
   const squares = await groups.squares(centres);
   const settings = { measure: 'deviation', ddof, epsilon, flatToo: true } as const;
   const scaled = await divisorsOf(workspace, groups, squares, statuses, settings);
-  return momentsOf(workspace, groups, centres, scaled);
+  const moments = await momentsOf(workspace, groups, centres, scaled);
+  if (!noteDeviation) return moments;
+  const plain = await divisorsOf(workspace, groups, squares, statuses, { ...settings, epsilon: 0 });
+  const [deviation] = await workspace.read(plain.divisors);
+  return { ...moments, deviation };
 }
 
 const MEASURES: Readonly<Record<BatchStep['epsilonAt'], keyof typeof MEASURE>> = {
