@@ -137,7 +137,7 @@ function siblingWarnings({ work, survey }: WarningFacts): Warning[] {
 
 function disagreementText({ columns, policies }: Work, { disagreeing, examples }: SiblingSurvey): string {
   const shown = examples.map(({ rollout, rows, rewards, reward }) => {
-    const siblings = rows.map((row, i) => `${columns.place(row)}: ${rewards[i] ?? 'none'}`);
+    const siblings = rows.map((row, i) => `${columns.place(row)}: ${rewards[i] ?? 'missing'}`);
     return `rollout ${rollout} (${reward === undefined ? '' : `${reward}: `}${siblings.join(', ')})`;
   });
   const first = shown.length < disagreeing ? `, the first ${shown.length}` : '';

@@ -11,7 +11,10 @@ export interface Disagreement {
   readonly rollout: string;
   readonly rows: readonly number[];
   readonly rewards: readonly (number | null)[];
-  /** Which of several rewards they are, where the rule takes each by itself. */
+  /**
+   * Which of several rewards they are, where the rule takes each by itself. Without it they are the rows' own, of several
+   * rewards the sum: a row that lacks one of them lacks all.
+   */
   readonly reward?: string;
   /** Where its rows stand, of rows from files; and in which of several files that are batches of their own. */
   readonly places?: readonly string[];
@@ -96,7 +99,7 @@ function areEqual(rewards: Float64Array, start: number, end: number): boolean {
   return at >= end;
 }
 
-/** A rollout whose rows differ, by the first of the rewards looked at in which they do. */
+/** A rollout whose rows differ, by the first of the rewards looked at in which they do; as a whole where one has none. */
 function describe(
   plan: Plan,
   columns: SampleColumns,
@@ -111,12 +114,13 @@ function describe(
     const row = rowAt(plan, ++other);
     which = looked.findIndex((own) => !sameReward(own[row], own[first]));
   }
-  const rewards = looked[which];
+  const isWhole = Number.isNaN(looked[which][first]) || Number.isNaN(looked[which][other]);
+  const rewards = isWhole ? columns.rewards : looked[which];
   const shown = Math.min(end, start + ROWS_PER_EXAMPLE);
   const rows = Array.from({ length: shown - start }, (_, i) => rowAt(plan, start + i));
   // The rows shown must show the difference, however far down it is.
   if (other >= shown) rows.push(rowAt(plan, other));
-  const name = looked.length > 1 ? columns.rewardNames?.[which] : undefined;
+  const name = looked.length > 1 && !isWhole ? columns.rewardNames?.[which] : undefined;
   return {
     rollout: columns.rolloutIds.describe(columns.rolloutCodes![first]),
     rows,

@@ -108,7 +108,8 @@ function rolloutLines(rollout: RolloutExplanation): string[] {
   const name =
     rollout.id === null ? 'without rollout_id and index, a row by itself' : `${rollout.id_field} ${rollout.id}`;
   const cells = rollout.siblings.map((row) => {
-    const rewards = row.rewards.map((reward) => (reward === null ? 'missing' : spell(reward))).join(' ');
+    // A row that lacks one of several rewards lacks all.
+    const rewards = row.rewards.includes(null) ? 'missing' : row.rewards.map(spell).join(' ');
     const marks = [
       row.removed ? 'removed' : '',
       row.status === 'completed' ? '' : row.status,

@@ -117,6 +117,16 @@ describe('siblings that disagree in a reward that counts by itself', () => {
     await expect(engine.normalize(batch, { estimator: 'gdpo', siblings: 'shared' })).rejects.toThrow(/rollout 7/);
   });
 
+  test.each<[string, Record<string, (number | null)[]>, (number | null)[], string]>([
+    ['first', { a: [1, 1], b: [null, 0.5] }, [null, 1.5], 'row 1: missing, row 2: 1.5'],
+    ['last', { a: [1, 2], b: [0.5, null] }, [1.5, null], 'row 1: 1.5, row 2: missing'],
+  ])('a row that lacks one of them lacks all: no reward is named where it is the %s', async (_, own, shown, text) => {
+    const one = { rolloutId: [7, 7, 8], groupIndex: [0, 0, 0], rewards: { a: [...own.a, 3], b: [...own.b, 4] } };
+    const { report } = await engine.normalize(one, { estimator: 'gdpo', exclude: ['missing-reward'] });
+    expect(report.siblings.examples).toEqual([{ rollout: '7', rows: [1, 2], rewards: shown }]);
+    expect(report.warnings.join()).toContain(`rollout 7 (${text})`);
+  });
+
   test('agree where the rule takes the sum', async () => {
     const { report } = await engine.normalize(batch);
     expect([report.siblings.disagreeing, report.doubtful_representatives]).toEqual([0, 0]);

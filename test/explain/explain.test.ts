@@ -291,6 +291,16 @@ describe('what is said', () => {
     expect(instead!.error).toContain('vanishes in binary64');
   });
 
+  test('a row that lacks one of several rewards is missing as a whole', async () => {
+    const batch = { rewards: { a: [1, 1, 0], b: [0.5, null, 2] }, rolloutId: [1, 1, 2], groupIndex: [0, 0, 0] };
+    const [first] = await explainAll(batch, { estimator: 'gdpo', exclude: ['missing-reward'] });
+    expect(first.rollout.siblings.map(({ rewards }) => rewards)).toEqual([
+      [1, 0.5],
+      [null, null],
+    ]);
+    expect(renderExplanation(first, (text) => text)).toMatch(/row 2 +\? +missing$/m);
+  });
+
   test('siblings disagree in what the rule looks at: in each reward under gdpo, else in their sum', async () => {
     const batch = { rewards: { a: [1, 0, 2], b: [0, 1, 3] }, rolloutId: [1, 1, 2], groupIndex: [0, 0, 0] };
     const disagreeing = async (options: NormalizeOptions) => (await explainAll(batch, options))[0].rollout.disagreeing;
