@@ -51,7 +51,7 @@ export interface Report {
   readonly singleton_groups: number;
   /** Groups in which no rollout is counted. */
   readonly empty_groups: number;
-  /** Groups that are only centred: their median distance is 0 although their rewards differ. */
+  /** Groups that are not scaled: their median distance is 0 although their rewards differ. */
   readonly unscaled_groups: number;
   /** Groups with advantage 0 although their rewards differ, as the mean that maxrl divides by is not above 0. */
   readonly not_positive_groups: number;

@@ -162,7 +162,7 @@ function groupWarnings({ work, outcome, looksNormalized }: WarningFacts): Warnin
   if (unscaledGroups > 0)
     warnings.push({
       code: 'unscaled',
-      text: `the median distance of ${unscaledGroups} groups is 0 although their rewards differ: these are only centred`,
+      text: `the median distance of ${unscaledGroups} groups is 0 although their rewards differ: these are not scaled`,
     });
   if (notPositiveGroups > 0)
     warnings.push({

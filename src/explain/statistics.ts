@@ -45,7 +45,7 @@ function guardOf(
   const details: Details = result.details!;
   const { statuses, means, deviations } = details.groups[k];
   if (statuses[group] === GROUP_STATUS.unscaled)
-    return ['unscaled', 'the median distance is 0 although the rewards differ, so nothing is divided'];
+    return ['unscaled', 'the median distance is 0 although the rewards differ, so they are not scaled'];
   if (statuses[group] === GROUP_STATUS.notPositive)
     return ['mean_not_positive', `the mean ${spell(means[group])} is not above 0`];
   if (!zeroesFlatGroups(rule)) return null;

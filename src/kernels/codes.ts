@@ -24,7 +24,7 @@ export const GROUP_STATUS = {
   overflow: 2,
   /** The divisor is 0, or the variance is so small that binary64 has lost its digits. */
   vanishing: 3,
-  /** Has advantages that are only centred: the scale is 0 although the rewards differ. */
+  /** Has advantages that are not scaled: the scale is 0 although the rewards differ. */
   unscaled: 4,
   /** The divisor would be a mean that is not above 0, although the rewards differ: advantages are 0. */
   notPositive: 5,

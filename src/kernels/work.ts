@@ -30,7 +30,7 @@ export interface Outcome {
   readonly singletonGroups: number;
   /** Groups in which no rollout is counted. */
   readonly emptyGroups: number;
-  /** Groups that are only centred: their scale is 0 although their rewards differ. */
+  /** Groups that are not scaled: their scale is 0 although their rewards differ. */
   readonly unscaledGroups: number;
   /** Groups with advantage 0 although their rewards differ: the mean that the rule divides by is not above 0. */
   readonly notPositiveGroups: number;

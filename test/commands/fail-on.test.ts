@@ -84,7 +84,12 @@ describe('conditions without a share', () => {
     ['fallback', ungrouped, ['--n-samples-per-prompt', '2', '--rollout-batch-size', '1'], /\(tier 3\)/],
     ['doubtful', tied, [], /2 of 2 rollouts of several rows have a doubtful representative/],
     ['doubtful-representative', tied, [], /the representatives of 2 rollouts are doubtful/],
-    ['unscaled', median, ['--scale', 'mad'], /1 of 1 groups of two or more are only centred/],
+    [
+      'unscaled',
+      median,
+      ['--scale', 'mad'],
+      /1 of 1 groups of two or more are not scaled, as their median distance is 0/,
+    ],
     [
       'not-positive',
       [...clean, ...clean.map((row) => ({ ...row, group_index: 2, reward: -1 - row.reward }))],

@@ -292,7 +292,7 @@ describe('digits', () => {
     }
   });
 
-  test('of a median distance are not those of a group that is only centred', async () => {
+  test('of a median distance are not those of a group that is not scaled', async () => {
     for (const rewards of [
       [0, 2 ** -1074],
       [0, 0, 2 ** -1074, 2 ** -1074],

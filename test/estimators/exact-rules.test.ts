@@ -103,7 +103,7 @@ describe('scales', () => {
     // Distances from 2: 1, 0, 0, 1, 7; their median is 1.
     ['mad', { scale: 'mad', baseline: 'median' }, [1, 2, 2, 3, 9], [-1, 0, 0, 1, 7].map((value) => value / 1.4826)],
     ['mad of an even number', { scale: 'mad', baseline: 'median' }, [0, 4], [-1 / 1.4826, 1 / 1.4826]],
-    ['mad 0: centred only', { scale: 'mad', epsilon: 0.5 }, [0, 3, 3], [-2, 1, 1]],
+    ['mad 0: not scaled', { scale: 'mad', epsilon: 0.5 }, [0, 3, 3], [-2, 1, 1]],
     ['mad, no baseline, flat', { scale: 'mad', baseline: 'none', epsilon: 0.5 }, [1, 1], [2, 2]],
     ['mean (maxrl)', { scale: 'mean' }, [0, 1, 5], [-1, -0.5, 1.5]],
     ['mean with epsilon', { scale: 'mean', epsilon: 1 }, [0, 2], [-0.5, 0.5]],

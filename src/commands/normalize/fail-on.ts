@@ -38,7 +38,7 @@ const COUNTED = {
   unscaled: {
     count: (report) => report.unscaled_groups,
     of: largerGroups,
-    what: 'groups of two or more are only centred',
+    what: 'groups of two or more are not scaled, as their median distance is 0',
   },
   'not-positive': {
     count: (report) => report.not_positive_groups,
