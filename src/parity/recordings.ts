@@ -4,6 +4,7 @@ import type { Plan } from '../plan/plan.ts';
 import { planBatch } from '../plan/plan.ts';
 import { isRemoved, KEYED_BY_INDEX, type SampleColumns, statusOf } from '../samples/columns.ts';
 import { NO_ID } from '../samples/ids.ts';
+import { tokensOfRows } from '../samples/row-tokens.ts';
 
 /** Fields that say which row it is; `--ignore` leaves what they are called out of the comparison, not what they join. */
 export const IDENTITY_FIELDS = ['group_index', 'rollout_id', 'index'] as const;
@@ -32,6 +33,12 @@ export interface RecordingComparison {
 }
 
 const EXAMPLES_PER_FIELD = 3;
+
+/** Fields that are looked at more than once in a row. */
+const LOOKED_AT_AGAIN = new Set([
+  ...IDENTITY_FIELDS,
+  ...['reward', 'baseline', 'trainable_tokens', 'status', 'remove_sample', 'rollout structure', 'group structure'],
+]);
 
 /** Row of the second recording for each row of the first; -1: none. */
 export type Partners = Int32Array;
@@ -73,11 +80,15 @@ export class RecordingComparer {
   readonly #examples: RecordingDifference[] = [];
   /** By field, 1 where a row of the first recording was noted. */
   readonly #noted = new Map<string, Uint8Array>();
+  readonly #numbers: readonly NumberField[];
+  readonly #tokens: readonly [a: Uint32Array | null, b: Uint32Array | null];
 
   constructor(a: SampleColumns, b: SampleColumns, partners: Partners) {
     this.#a = a;
     this.#b = b;
     this.#partners = partners;
+    this.#numbers = numberFields(a, b);
+    this.#tokens = [tokensOfRows(a), tokensOfRows(b)];
   }
 
   compareRows(ignored: ReadonlySet<string>): void {
@@ -97,7 +108,7 @@ export class RecordingComparer {
 
   /** A row counts once for a field. @param a what stands there as text */
   note(field: string, rowA: number | null, rowB: number | null, a: string, b: string): void {
-    if (rowA !== null) {
+    if (rowA !== null && LOOKED_AT_AGAIN.has(field)) {
       const noted = this.#noted.get(field) ?? new Uint8Array(this.#a.rowCount);
       this.#noted.set(field, noted);
       if (noted[rowA] === 1) return;
@@ -124,16 +135,24 @@ export class RecordingComparer {
       const [a, b] = [idOf(this.#a, field, row), idOf(this.#b, field, partner)];
       if (a !== b) this.note(field, row, partner, a ?? 'none', b ?? 'none');
     }
-    const numbers: [string, number, number][] = [['reward', this.#a.rewards[row], this.#b.rewards[partner]]];
-    if (this.#a.fixedTokens && this.#b.fixedTokens)
-      numbers.push(['trainable tokens', this.#a.fixedTokens[row], this.#b.fixedTokens[partner]]);
-    for (const [field, a, b] of numbers)
-      if (!ignored.has(field) && !Object.is(a, b)) this.note(field, row, partner, spell(a), spell(b));
+    for (const { field, a, b } of this.#numbers)
+      if (!ignored.has(field) && !Object.is(a[row], b[partner]))
+        this.note(field, row, partner, spell(a[row]), spell(b[partner]));
+    if (!ignored.has('trainable_tokens')) this.#compareTokens(row, partner);
     const texts: [string, string, string][] = [
       ['status', statusOf(this.#a.flags, row), statusOf(this.#b.flags, partner)],
       ['remove_sample', String(isRemoved(this.#a.flags, row)), String(isRemoved(this.#b.flags, partner))],
     ];
     for (const [field, a, b] of texts) if (!ignored.has(field) && a !== b) this.note(field, row, partner, a, b);
+  }
+
+  #compareTokens(row: number, partner: number): void {
+    const [ours, theirs] = this.#tokens;
+    if (ours && theirs && ours[row] === theirs[partner]) return;
+    if (!ours && !theirs) return;
+    const a = ours ? String(ours[row]) : 'unknown (known in the second only)';
+    const b = theirs ? String(theirs[partner]) : 'unknown (known in the first only)';
+    this.note('trainable_tokens', row, partner, a, b);
   }
 
   /** Which rows are one rollout, and which one group, whatever they are called. */
@@ -177,6 +196,28 @@ export class RecordingComparer {
     const what = field.split(' ')[0];
     this.note(field, row, partner, `${what} ${a + 1} of the first`, `${what} ${b + 1} of the second`);
   }
+}
+
+interface NumberField {
+  readonly field: string;
+  readonly a: Float64Array;
+  readonly b: Float64Array;
+}
+
+/** Binary64 of each row: the reward, the several that it may be the sum of, the baseline. */
+function numberFields(a: SampleColumns, b: SampleColumns): NumberField[] {
+  const fields = [{ field: 'reward', a: a.rewards, b: b.rewards }];
+  for (const [i, part] of (a.rewardParts ?? []).entries()) {
+    const other = b.rewardParts?.[i];
+    if (other) fields.push({ field: a.rewardNames?.[i] ?? 'reward', a: part, b: other });
+  }
+  if (a.baselines || b.baselines)
+    fields.push({ field: 'baseline', a: a.baselines ?? missing(a), b: b.baselines ?? missing(b) });
+  return fields;
+}
+
+function missing({ rowCount }: SampleColumns): Float64Array {
+  return new Float64Array(rowCount).fill(Number.NaN);
 }
 
 function groupsOf({ rowRollout, groupOffsets }: Plan): Uint32Array {

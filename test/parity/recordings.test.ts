@@ -1,10 +1,12 @@
 /** Two recordings of one batch: what is the same, what may be called otherwise, what differs. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { membersOf } from '../../src/parity/members.ts';
-import { runCli } from '../support/run-cli.ts';
+import { DEEPEST_REORDERED, membersOf, sameValue } from '../../src/parity/members.ts';
+import { CLI, runCli } from '../support/run-cli.ts';
 
 interface Row {
   readonly [field: string]: unknown;
@@ -70,7 +72,7 @@ describe('two recordings', () => {
   test.each([
     ['a reward in its last bit', changed(2, { reward: 0.5 + Number.EPSILON / 2 }), { reward: 1 }],
     ['a zero of another sign', changed(3, { reward: 0.0001 }), { reward: 1 }],
-    ['tokens', changed(0, { response_length: 6 }), { 'trainable tokens': 1, response_length: 1 }],
+    ['tokens', changed(0, { response_length: 6 }), { trainable_tokens: 1, response_length: 1 }],
     ['a status', changed(0, { status: 'aborted' }), { status: 1 }],
     ['a field that is no column', changed(1, { text: 'B', tokens: [3, 3] }), { text: 1, tokens: 1 }],
     ['a field that only one has', changed(1, { extra: null }), { extra: 1 }],
@@ -105,21 +107,188 @@ test.each([
   expect([status, stderr]).toEqual([2, expect.stringMatching(message)]);
 });
 
-describe('members of a record', () => {
-  test('are equal where their values are', () => {
-    const one = membersOf('{"a": 1.0, "b": [1e2, -0.0], "c": {"x": 1, "y": "1"}, "d": 9007199254740993}');
-    const other = membersOf('{"d":9007199254740993,"c":{"y":"1","x":1},"b":[100,-0],"a":1}');
-    expect([...one].sort()).toEqual([...other].sort());
+describe('every other field is compared', () => {
+  const other = changed(3, { text: 'other', tokens: [9] });
+
+  test('in what comes through a pipe', async () => {
+    const [a, b] = [file(ROWS), file(other)];
+    const stdin = await runCli(['parity', '--rows', a, '-', '--json'], { input: readFileSync(b) });
+    expect([stdin.status, JSON.parse(stdin.stdout.toString()).differing]).toEqual([1, { text: 1, tokens: 1 }]);
+    const both = `"${process.execPath}" "${CLI}" parity --rows <(cat "${a}") <(cat "${b}") --json; :`;
+    const piped = JSON.parse(execFileSync('bash', ['-c', both]).toString());
+    expect(piped).toMatchObject({ other_fields: 'compared', differing: { text: 1, tokens: 1 } });
+  });
+
+  test('of standard input, which is named by its name and is not two recordings', async () => {
+    const bad = await runCli(['parity', '--rows', file(ROWS), '-'], { input: '{"reward": 1, "index": true}\n' });
+    expect([bad.status, bad.stderr]).toEqual([3, expect.stringMatching(/stdin: line 1: index/)]);
+    const twice = await runCli(['parity', '--rows', '-', '-'], { input: '' });
+    expect([twice.status, twice.stderr]).toEqual([2, expect.stringMatching(/standard input is one/)]);
+  });
+
+  test('of rows that belong together by their identities', async () => {
+    const shuffled = [other[3], '', other[0], other[2], other[1]];
+    const byIdentity = ['--match-by', 'identity'];
+    expect((await compare(ROWS, shuffled, ...byIdentity)).found).toMatchObject({
+      other_fields: 'compared',
+      differing: { text: 1, tokens: 1 },
+      examples: [
+        { field: 'text', rowA: 4, rowB: 1, a: '"d"', b: '"other"' },
+        { field: 'tokens', rowA: 4, rowB: 1, a: '[4]', b: '[9]' },
+      ],
+    });
+    const compressed = join(folder, 'shuffled.jsonl.gz');
+    writeFileSync(compressed, gzipSync(readFileSync(file(shuffled))));
+    const { stdout } = await runCli(['parity', '--rows', file(ROWS), compressed, '--json', ...byIdentity]);
+    expect(JSON.parse(stdout.toString()).differing).toEqual({ text: 1, tokens: 1 });
+    const index = await compare(ROWS, changed(2, { index: 77 }), ...byIdentity);
+    expect(index.found.differing).toEqual({ index: 1 });
+    const masked = (mask: number[]) => ROWS.map((row) => ({ ...row, response_length: 3, loss_mask: mask }));
+    const pattern = await compare(masked([1, 1, 0]), masked([1, 0, 1]), ...byIdentity);
+    expect(pattern.found.differing).toEqual({ loss_mask: 4 });
+  });
+
+  test('but what was read as a column', async () => {
+    const objects = (fmt: number) => ROWS.map((row) => ({ ...row, reward: { acc: 1, fmt } }));
+    const keyed = await compare(objects(0), objects(1), '--reward-key', 'acc');
+    expect(keyed.found.differing).toEqual({ reward: 4 });
+    const scored = (reward: number, score: unknown) => ROWS.map((row) => ({ ...row, reward, score }));
+    const mapped = ['--map', 'reward=score'];
+    expect((await compare(scored(0, 1), scored(1, 1), ...mapped)).found.differing).toEqual({ reward: 4 });
+    expect((await compare(scored(0, 1), scored(0, true), ...mapped)).status).toBe(0);
+    const named = (group: number, rollout: number) =>
+      ROWS.map((row) => ({ ...row, g: row.group_index, r: row.rollout_id, group_index: group, rollout_id: rollout }));
+    const ids = ['--map', 'group_index=g', '--map', 'rollout_id=r'];
+    expect((await compare(named(1, 1), named(2, 2), ...ids)).found.differing).toEqual({
+      group_index: 4,
+      rollout_id: 4,
+    });
+  });
+
+  test('or it is said that they were not', async () => {
+    const parquet = join(folder, 'rows.parquet');
+    const written = await runCli(['normalize', file(ROWS), '-o', parquet, '--only', '--emit', 'tokens']);
+    expect(written.status).toBe(0);
+    const flags = ['--map', 'reward=raw_reward'];
+    const text = await runCli(['parity', '--rows', parquet, parquet, ...flags]);
+    expect([text.status, text.stdout.toString()]).toEqual([
+      0,
+      expect.stringMatching(/other fields were not compared: .*rows\.parquet is Parquet, not JSONL\nequal in what was/),
+    ]);
+    const json = await runCli(['parity', '--rows', parquet, parquet, '--json', ...flags]);
+    expect(JSON.parse(json.stdout.toString())).toMatchObject({
+      other_fields: 'not compared',
+      other_fields_reason: expect.stringMatching(/is Parquet/),
+    });
+  });
+});
+
+describe('what is not the same', () => {
+  const line = (rest: string) => [`{"rollout_id": 1, ${rest}}`];
+
+  test('is tokens that only one recording knows', async () => {
+    const unknown = ROWS.map(({ response_length: _, ...row }) => row);
+    const { status, found } = await compare(ROWS, unknown, '--ignore', 'response_length');
+    expect([status, found.differing]).toEqual([1, { trainable_tokens: 4 }]);
+    expect(found.examples[0]).toMatchObject({ a: '5', b: 'unknown (known in the first only)' });
+    expect((await compare(ROWS, unknown, '--ignore', 'response_length,trainable_tokens')).status).toBe(0);
   });
 
   test.each([
-    ['{"a": 9007199254740993}', '{"a": 9007199254740992}'],
-    ['{"a": "1"}', '{"a": 1}'],
-    ['{"a": -0}', '{"a": 0}'],
-    ['{"a": NaN}', '{"a": null}'],
-    ['{"a": "#1"}', '{"a": 1}'],
-    ['{"a": [1, 2]}', '{"a": [2, 1]}'],
+    ['two words that are no status', '"reward": 1, "status": "weird"', '"reward": 1, "status": "other"', 'status'],
+    ['rewards that are missing in two ways', '"reward": null, "x": 1', '"reward": Infinity, "x": 1', 'reward'],
+  ])('is %s', async (_, one, other, field) => {
+    expect((await compare(line(one), line(other))).found.differing).toEqual({ [field]: 1 });
+  });
+
+  test('is one byte and another where neither is UTF-8', async () => {
+    const bytes = (byte: number) => {
+      const path = join(folder, `byte-${byte}.jsonl`);
+      writeFileSync(
+        path,
+        Buffer.concat([Buffer.from(`${line('"reward": 1, "text": "')}`.slice(0, -1)), Buffer.from([byte, 0x22, 0x7d])]),
+      );
+      return path;
+    };
+    const { status, stdout } = await runCli(['parity', '--rows', bytes(0xff), bytes(0xfe)]);
+    expect([status, stdout.toString()]).toEqual([1, expect.stringContaining('"\\xff" against "\\xfe"')]);
+  });
+
+  test('is found in long strings and in deep values', async () => {
+    const long = (last: string) => line(`"reward": 1, "text": "${'a'.repeat(8 << 20)}${last}"`);
+    const found = (await compare(long('x'), long('y'))).found;
+    expect(found.differing).toEqual({ text: 1 });
+    expect(found.examples[0].a).toMatch(/^from byte \d+: aaaa.*x"$/);
+    const deep = (inner: string) => line(`"reward": 1, "z": ${'['.repeat(200_000)}${inner}${']'.repeat(200_000)}`);
+    expect((await compare(deep('1'), deep('2'))).found.differing).toEqual({ z: 1 });
+    expect((await compare(deep('1'), deep('1.0'))).status).toBe(0);
+  });
+
+  test('is printed in a way that a terminal does not obey, and counted in words', async () => {
+    const odd = (value: string) => line(`"reward": 1, "a\\u001b[31m\\nequal\u009b": "\u009b31m${value}"`);
+    const { stdout } = await runCli(['parity', '--rows', file(odd('x')), file(odd('y'))]);
+    expect(stdout.toString()).toBe(
+      '1 and 1 rows, 1 compared\n' +
+        'a\\u001b[31m\\nequal\\u009b: 1 row differs\n' +
+        '  row 1 and row 1: "\\u009b31mx" against "\\u009b31my"\n' +
+        'NOT EQUAL\n',
+    );
+  });
+});
+
+describe('values', () => {
+  const same = (one: string, other: string) => sameValue(Buffer.from(one), Buffer.from(other));
+
+  test.each([
+    ['[1.0, 1e2, -0.0]', '[1,100,-0]'],
+    ['9007199254740993', '9007199254740993'],
+    ['1e22', '10000000000000000000000'],
+    ['{"x": 1, "y": {"a": [1, {"c": 2, "d": 3}], "b": 2}}', '{"y":{"b":2,"a":[1.0,{"d":3,"c":2}]},"x":1}'],
+    ['{"a": 1, "a": 2, "b": 3}', '{"b": 3, "a": 2}'],
+    ['[{"a": 1, "b": 2}, {"c": 1}]', '[{"b": 2, "a": 1}, {"c": 1.0}]'],
+    ['"h\u00e9\u{1f600}\\n/"', '"h\\u00e9\\ud83d\\uDE00\\u000a\\/"'],
+    ['{"\u00e9": 1, "b": 2}', '{"b": 2, "\\u00e9": 1}'],
+    ['{}', '{ }'],
+  ])('%s is %s', (one, other) => {
+    expect([same(one, other), same(other, one)]).toEqual([true, true]);
+  });
+
+  test.each([
+    ['9007199254740993', '9007199254740992'],
+    ['10000000000000000000000', '10000000000000000000001'],
+    ['1e400', '1e500'],
+    ['"1"', '1'],
+    ['-0', '0'],
+    ['NaN', 'null'],
+    ['"#1"', '1'],
+    ['[1, 2]', '[2, 1]'],
+    ['[1, [2]]', '[1, 2]'],
+    ['{"a": 1, "b": 2}', '{"b": 1, "a": 2}'],
+    ['{"a": 1, "b": 2}', '{"a": 1}'],
+    ['{"a": 1}', '{"a": 1, "b": 2}'],
+    ['{"__proto__": 1}', '{}'],
+    ['[{"a": 1, "b": 2}, {"c": 1}]', '[{"b": 2, "a": 1}, {"c": 2}]'],
+    ['"\\ud800"', '"\\ud801"'],
+    ['"\\x"', '"x"'],
+    ['"a\\\\"', '"a\\u005c\\u005c"'],
   ])('%s is not %s', (one, other) => {
-    expect(membersOf(one).get('a')).not.toBe(membersOf(other).get('a'));
+    expect([same(one, other), same(other, one)]).toEqual([false, false]);
+  });
+
+  test('of objects in objects are compared at any depth, in another order down to a limit', () => {
+    const nested = (depth: number, open: string, close: string) => `${open.repeat(depth)}1${close.repeat(depth)}`;
+    const one = (depth: number) => nested(depth, '{"b": 2, "a": ', '}');
+    const other = (depth: number) => nested(depth, '{"a": ', ', "b": 2}');
+    expect(same(one(1000), other(1000))).toBe(true);
+    expect(same(one(100_000), `${one(100_000)} `)).toBe(true);
+    expect(() => same(one(DEEPEST_REORDERED + 1), other(DEEPEST_REORDERED + 1))).toThrow(/nested deeper than 10000/);
+  });
+
+  test('have names that are compared unescaped, of equal ones the last', () => {
+    const members = membersOf(Buffer.from(' {"a": [1], "\\u0061" : {"b": "}"}, "\\"": 2}\r'));
+    expect([...members].map(([name, value]) => [name, value.toString()])).toEqual([
+      ['a', '{"b": "}"}'],
+      ['"', '2'],
+    ]);
   });
 });

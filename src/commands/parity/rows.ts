@@ -1,20 +1,15 @@
 /** `rollnorm parity --rows A B`: two recordings of one batch, compared by structure. */
-import { UsageError } from '../../errors.ts';
-import { openByteSource } from '../../io/byte-source.ts';
+import { InputError, UsageError } from '../../errors.ts';
 import { openInput } from '../../io/input.ts';
-import { DEFAULT_MAX_LINE, isBlank, skipByteOrderMark } from '../../io/jsonl/lines.ts';
 import { recordsHoldRows } from '../../io/layouts/resolve-layout.ts';
-import { membersOf } from '../../parity/members.ts';
-import {
-  type Matching,
-  partnersOf,
-  RecordingComparer,
-  type RecordingComparison,
-  requireIdentities,
-} from '../../parity/recordings.ts';
-import { type NamedBatch, readBatches } from '../batches.ts';
+import { type Matching, partnersOf, RecordingComparer, requireIdentities } from '../../parity/recordings.ts';
+import type { SampleColumns } from '../../samples/columns.ts';
+import { type FileInBatch, filesOf, type NamedBatch, readBatches } from '../batches.ts';
 import { type InputFlags, inputLayout } from '../flags/input.ts';
 import { print } from '../print.ts';
+import { OtherMembers } from './other-members.ts';
+import { forEachRowLine, LinesByRow, openRecordedFile, type RecordedFile, withNames } from './recorded-lines.ts';
+import { describeRecordings, type RowsComparison } from './render-rows.ts';
 
 export interface RowsFlags extends InputFlags {
   ignore?: string[];
@@ -29,111 +24,119 @@ export async function compareRows(paths: readonly string[], flags: RowsFlags): P
   if (Object.keys(comparison.differing).length > 0) process.exitCode = 1;
 }
 
+interface Recording {
+  readonly name: string;
+  readonly files: readonly RecordedFile[];
+  readonly columns: SampleColumns;
+  /** Where the rows of each file begin. */
+  readonly ranges: readonly FileInBatch[];
+}
+
 async function compareRecordings(
   paths: readonly string[],
   { ignore = [], matchBy, ...flags }: RowsFlags,
-): Promise<RecordingComparison> {
+): Promise<RowsComparison> {
   if (paths.length !== 2) throw new UsageError(`--rows compares two recordings, got ${paths.length}`);
-  const [a, b] = await Promise.all(paths.map((path) => recordingOf(path, flags)));
-  for (const { name, columns } of [a, b]) requireIdentities(name, columns);
-  const comparer = new RecordingComparer(a.columns, b.columns, partnersOf(a.columns, b.columns, matchBy));
-  const ignored = new Set(ignore);
-  comparer.compareRows(ignored);
-  if (matchBy === 'order' && (await areLines(paths, flags))) await compareOtherMembers(paths, flags, ignored, comparer);
-  return comparer.finish();
-}
-
-async function recordingOf(path: string, flags: InputFlags): Promise<NamedBatch> {
-  const batches: NamedBatch[] = [];
-  for await (const batch of readBatches([path], flags, false)) batches.push(batch);
-  if (batches.length !== 1)
-    throw new UsageError(`${path}: --rows compares one batch with one, this has ${batches.length}`);
-  return batches[0];
-}
-
-/** Records that are rows, as lines of both files. */
-async function areLines(paths: readonly string[], flags: InputFlags): Promise<boolean> {
-  const layout = inputLayout(flags, false);
-  if (recordsHoldRows(layout) || layout.document) return false;
-  const formats = await Promise.all(
-    paths.map(async (path) => {
-      const input = await openInput(path, { layout, maxLine: flags.maxLine });
-      await input.close();
-      return input.format;
-    }),
-  );
-  return formats.every((format) => format === 'jsonl');
-}
-
-/** Fields that are no column, such as tokens and text; those that are were compared. */
-async function compareOtherMembers(
-  paths: readonly string[],
-  flags: InputFlags,
-  ignored: ReadonlySet<string>,
-  comparer: RecordingComparer,
-): Promise<void> {
-  const [a, b] = paths.map((path) => linesOf(path, flags.maxLine ?? DEFAULT_MAX_LINE));
-  for (let row = 0; ; row++) {
-    const [one, other] = await Promise.all([a.next(), b.next()]);
-    if (one.done || other.done) {
-      await a.return(undefined);
-      await b.return(undefined);
-      return;
-    }
-    if (one.value === other.value) continue;
-    const [ours, theirs] = [membersOf(one.value), membersOf(other.value)];
-    for (const name of new Set([...ours.keys(), ...theirs.keys()])) {
-      if (ignored.has(name) || COMPARED.has(name)) continue;
-      const [x, y] = [ours.get(name) ?? 'no such field', theirs.get(name) ?? 'no such field'];
-      if (x !== y) comparer.note(name, row, row, shortened(x), shortened(y));
-    }
-  }
-}
-
-/** An index beside a rollout_id is no column. */
-const COMPARED = new Set(['group_index', 'rollout_id', 'reward', 'status', 'remove_sample']);
-const LONGEST_SHOWN = 60;
-
-function shortened(text: string): string {
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}... (${text.length} characters)`;
-}
-
-async function* linesOf(path: string, maxLine: number): AsyncGenerator<string, void, undefined> {
-  const source = await openByteSource(path, { maxLine });
+  if (paths.every((path) => path === '-' || path === '/dev/stdin'))
+    throw new UsageError('--rows compares two recordings, and standard input is one');
+  const opened: RecordedFile[] = [];
   try {
-    let carried: Buffer[] = [];
-    let isFirst = true;
-    const textOf = (bytes: Uint8Array) => {
-      const start = isFirst ? skipByteOrderMark(bytes, 0, bytes.length) : 0;
-      isFirst = false;
-      return isBlank(bytes, start, bytes.length) ? null : Buffer.from(bytes.subarray(start)).toString();
-    };
-    for await (const chunk of source.chunks()) {
-      const bytes = Buffer.from(chunk);
-      let start = 0;
-      for (let feed = bytes.indexOf(0x0a); feed >= 0; feed = bytes.indexOf(0x0a, start)) {
-        const text = textOf(Buffer.concat([...carried, bytes.subarray(start, feed)]));
-        carried = [];
-        start = feed + 1;
-        if (text !== null) yield text;
-      }
-      carried.push(bytes.subarray(start));
+    const a = await openRecording(paths[0], flags, opened);
+    const b = await openRecording(paths[1], flags, opened);
+    const partners = partnersOf(a.columns, b.columns, matchBy);
+    const ignored = new Set(ignore);
+    const comparer = new RecordingComparer(a.columns, b.columns, partners);
+    comparer.compareRows(ignored);
+    const reason = await whyNoLines([a, b], flags);
+    if (reason === null) {
+      const members = new OtherMembers(inputLayout(flags, false), a.columns, b.columns, ignored, comparer);
+      await compareLines(a, b, partners, members, flags.maxLine);
     }
-    const text = textOf(Buffer.concat(carried));
-    if (text !== null) yield text;
+    return {
+      ...comparer.finish(),
+      other_fields: reason === null ? 'compared' : 'not compared',
+      other_fields_reason: reason,
+    };
+  } catch (error) {
+    throw withNames(error, opened);
   } finally {
-    await source.close();
+    for (const { source } of opened) await source.close();
   }
 }
 
-function describeRecordings({ rows, compared, differing, examples }: RecordingComparison): string {
-  const counts = Object.entries(differing);
-  const lines = [`${rows[0]} and ${rows[1]} rows, ${compared} compared`];
-  for (const [field, count] of counts) {
-    lines.push(`${field}: ${count} rows differ`);
-    for (const { rowA, rowB, a, b } of examples.filter((example) => example.field === field))
-      lines.push(`  row ${rowA ?? '-'} and row ${rowB ?? '-'}: ${a} against ${b}`);
+/** @param opened where the files go that are to be closed */
+async function openRecording(path: string, flags: InputFlags, opened: RecordedFile[]): Promise<Recording> {
+  const { files: found, isOne } = filesOf([path], flags);
+  const files: RecordedFile[] = [];
+  for (const file of found) {
+    files.push(await openRecordedFile(file, flags.maxLine));
+    opened.push(files[files.length - 1]);
   }
-  lines.push(counts.length === 0 ? 'equal' : 'NOT EQUAL');
-  return `${lines.join('\n')}\n`;
+  const own = files.map((file) => file.path);
+  const batches: NamedBatch[] = [];
+  for await (const batch of readBatches(own, isOne ? { ...flags, oneBatch: true } : flags, false)) batches.push(batch);
+  const name = files.length === 1 ? files[0].name : path;
+  if (batches.length !== 1)
+    throw new UsageError(`${name}: --rows compares one batch with one, this has ${batches.length}`);
+  const [{ columns, files: ranges }] = batches;
+  requireIdentities(name, columns);
+  return { name, files, columns, ranges };
+}
+
+/** Why rows have no lines that could be compared; null: they have. */
+async function whyNoLines(recordings: readonly Recording[], flags: InputFlags): Promise<string | null> {
+  const layout = inputLayout(flags, false);
+  if (layout.document) return 'the files are JSON documents, not lines';
+  if (recordsHoldRows(layout)) return `records of ${layout.preset} hold several rows`;
+  for (const { name, path } of recordings.flatMap(({ files }) => files)) {
+    const input = await openInput(path, { layout, maxLine: flags.maxLine });
+    await input.close();
+    if (input.format !== 'jsonl') return `${name} is ${FORMATS[input.format]}, not JSONL`;
+  }
+  return null;
+}
+
+const FORMATS = { parquet: 'Parquet', arrow: 'Arrow', torch: 'a torch file' } as const;
+
+/** The lines of the first recording in their order with those of their partners. */
+async function compareLines(
+  a: Recording,
+  b: Recording,
+  partners: Int32Array,
+  members: OtherMembers,
+  maxLine: number | undefined,
+): Promise<void> {
+  const lines: LinesByRow[] = [];
+  try {
+    for (const [i, file] of b.files.entries()) lines.push(await LinesByRow.open(file, b.ranges[i].rowCount));
+    const fileOf = fileFinder(b.ranges);
+    for (const [i, file] of a.files.entries()) {
+      const { firstRow, rowCount } = a.ranges[i];
+      await forEachRowLine(file, rowCount, maxLine, (line, own, lineNumber) => {
+        const row = firstRow + own;
+        const partner = partners[row];
+        if (partner < 0) return;
+        const other = fileOf(partner);
+        try {
+          members.compare(line, lines[other].line(partner - b.ranges[other].firstRow), row, partner);
+        } catch (error) {
+          if (!(error instanceof InputError)) throw error;
+          throw new InputError(`${file.name}: line ${lineNumber}: ${error.message}`, { cause: error });
+        }
+      });
+    }
+  } finally {
+    for (const opened of lines) await opened.close();
+  }
+}
+
+/** Which file a row lies in. */
+function fileFinder(ranges: readonly FileInBatch[]): (row: number) => number {
+  let last = 0;
+  return (row) => {
+    const { firstRow, rowCount } = ranges[last];
+    if (row < firstRow || row >= firstRow + rowCount)
+      last = ranges.findIndex((range) => row >= range.firstRow && row < range.firstRow + range.rowCount);
+    return last;
+  };
 }

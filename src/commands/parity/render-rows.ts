@@ -1,0 +1,32 @@
+/** What `rollnorm parity --rows` prints. */
+import type { RecordingComparison } from '../../parity/recordings.ts';
+import { printable } from '../printable.ts';
+
+export interface RowsComparison extends RecordingComparison {
+  /** Whether the fields that are no columns of rollnorm were compared. */
+  readonly other_fields: 'compared' | 'not compared';
+  /** Why they were not. */
+  readonly other_fields_reason: string | null;
+}
+
+export function describeRecordings(comparison: RowsComparison): string {
+  const { rows, compared, differing, examples, other_fields_reason: reason } = comparison;
+  const counts = Object.entries(differing);
+  const lines = [`${rows[0]} and ${rows[1]} rows, ${compared} compared`];
+  for (const [field, count] of counts) {
+    lines.push(`${field}: ${count} ${count === 1 ? 'row differs' : 'rows differ'}`);
+    for (const { rowA, rowB, a, b } of examples.filter((example) => example.field === field))
+      lines.push(`  row ${rowA ?? '-'} and row ${rowB ?? '-'}: ${a} against ${b}`);
+  }
+  if (reason !== null) lines.push(`other fields were not compared: ${reason}`);
+  const isEqual = counts.length === 0;
+  lines.push(isEqual ? `equal${reason === null ? '' : ' in what was compared'}` : 'NOT EQUAL');
+  return `${lines.map(onOneLine).join('\n')}\n`;
+}
+
+/** A name may hold an escaped line feed, and the controls past those of ASCII. */
+function onOneLine(text: string): string {
+  return printable(text).replace(/[\n\u0080-\u009f\u2028\u2029]/g, (control) =>
+    control === '\n' ? '\\n' : `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
