@@ -6,7 +6,7 @@ import { Tokens } from './tokens.ts';
 import { exactText, sameText } from './unescaped.ts';
 
 /** Each object in another that has its members in another order is searched again; this bounds how often. */
-export const DEEPEST_REORDERED = 10_000;
+export const DEEPEST_REORDERED = 2_000;
 
 /**
  * The values by name, of equal names the last. Names are as exactText() gives them.
@@ -48,15 +48,15 @@ export function excerptsOf(a: Buffer, b: Buffer): [a: string, b: string] {
   const from = Math.max(0, at - SHOWN_BEFORE);
   return [a, b].map((value) => {
     const start = characterStart(value, from);
-    return `from byte ${start + 1}: ${excerptOf(value.subarray(start))}`;
+    return `from byte ${start + 1}: ${excerptOf(value.subarray(start), value.length)}`;
   }) as [string, string];
 }
 
-/** A few characters of a value as it stands in the record. */
-export function excerptOf(value: Buffer): string {
+/** A few characters of a value as it stands in the record. @param byteLength of what it is the end of */
+export function excerptOf(value: Buffer, byteLength = value.length): string {
   if (value.length <= LONGEST_SHOWN) return isUtf8(value) ? value.toString() : excerpt(value, 0, value.length);
   const head = value.subarray(0, characterStart(value, LONGEST_SHOWN));
-  return `${isUtf8(head) ? head.toString() : excerpt(head, 0, head.length)}... (${value.length} bytes)`;
+  return `${isUtf8(head) ? head.toString() : excerpt(head, 0, head.length)}... (${byteLength} bytes)`;
 }
 
 function characterStart(value: Buffer, position: number): number {
@@ -77,26 +77,33 @@ interface Pair {
   readonly depth: number;
 }
 
-/** Token by token. Objects in which tokens differ may have their members in another order: these become pairs of their own. */
+/**
+ * Token by token. The innermost objects in which tokens differ may have their members in another order: these become pairs.
+ * All before was equal, so that a difference in them is one of the whole value.
+ */
 function agree({ a, b, depth }: Pair, pairs: Pair[]): boolean {
   const [ours, theirs] = [new Tokens(a), new Tokens(b)];
-  let openObjects = 0;
-  let [ourOuter, theirOuter] = [0, 0];
+  const ourObjects: number[] = [];
+  const theirObjects: number[] = [];
   for (;;) {
     const goesOn = ours.next();
     if (theirs.next() !== goesOn) return false;
     if (!goesOn) return true;
     if (sameToken(ours, theirs)) {
-      if (ours.first === CLOSE_OBJECT) openObjects--;
-      if (ours.first !== OPEN_OBJECT) continue;
-      if (openObjects++ === 0) [ourOuter, theirOuter] = [ours.start, theirs.start];
+      if (ours.first === OPEN_OBJECT) {
+        ourObjects.push(ours.start);
+        theirObjects.push(theirs.start);
+      } else if (ours.first === CLOSE_OBJECT) {
+        ourObjects.pop();
+        theirObjects.pop();
+      }
       continue;
     }
-    if (openObjects === 0) return false;
-    ours.closeObjects(openObjects);
-    theirs.closeObjects(openObjects);
-    openObjects = 0;
-    const objects = [a.subarray(ourOuter, ours.end), b.subarray(theirOuter, theirs.end)] as const;
+    const [ourStart, theirStart] = [ourObjects.pop(), theirObjects.pop()];
+    if (ourStart === undefined || theirStart === undefined) return false;
+    ours.closeObject(ourStart);
+    theirs.closeObject(theirStart);
+    const objects = [a.subarray(ourStart, ours.end), b.subarray(theirStart, theirs.end)] as const;
     if (!pairMembers(...objects, depth + 1, pairs)) return false;
   }
 }

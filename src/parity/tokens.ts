@@ -39,9 +39,13 @@ export class Tokens {
     return true;
   }
 
-  /** Goes on from the current token to the brace that closes the outermost of so many objects. */
-  closeObjects(open: number): void {
-    let left = open;
+  /** Goes on from the current token to the brace that closes the innermost object around it, which began at `start`. */
+  closeObject(start: number): void {
+    if (start === 0) {
+      this.end = this.bytes.lastIndexOf(CLOSE_OBJECT) + 1; // the object is the whole value
+      return;
+    }
+    let left = 1;
     do {
       if (this.first === OPEN_OBJECT) left++;
       else if (this.first === CLOSE_OBJECT) left--;
