@@ -87,7 +87,7 @@ describe('several rewards', () => {
       2,
       /1 reward weights for 2 rewards/,
     ],
-    ['weights in two places', ['--reward-columns', 'base,base', '--reward-weights', '1,2'], 2, /weights of its own/],
+    ['weights in two places', ['--reward-columns', 'base,other', '--reward-weights', '1,2'], 2, /weights of its own/],
   ] as const)('%s: refused', async (_, flags, status, message) => {
     const found = await normalize(rows, ...flags);
     expect([found.status, found.stderr]).toEqual([status, expect.stringMatching(message)]);
