@@ -3,6 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
 
+// A reader that goes away, such as head, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 interface Row {
   group_index: number;
   rollout_id: string;
