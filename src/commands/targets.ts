@@ -24,8 +24,7 @@ export function refuseManyTargets(
   for (const output of outputs) requireWritableName(output);
   if (summary === '-' || summary === '/dev/stdout')
     throw new UsageError('--summary needs a file: standard output carries rows alone');
-  const read = new Set(sources.map((source) => (source === '-' ? identityOfDescriptor(STDIN) : identityOf(source))));
-  read.delete(null);
+  const read = identitiesOf(sources);
   const written = new Map<string, string>();
   for (const output of outputs) {
     const isStandard = output === '-' || output === '/dev/stdout';
@@ -52,7 +51,7 @@ export function refuseOtherTargets(
   sources: readonly string[],
   targets: readonly (readonly [flag: string, path: string])[],
 ): void {
-  const read = new Set(sources.map((source) => (source === '-' ? identityOfDescriptor(STDIN) : identityOf(source))));
+  const read = identitiesOf(sources);
   const written = new Map<string, string>();
   for (const [flag, path] of targets) {
     if (path === '-' || path === '/dev/stdout')
@@ -76,6 +75,13 @@ function requireWritableName(output: string): void {
     throw new UsageError(
       `--output ${output}: a ${binary} file is compressed inside itself, not as a whole: leave off ${name.slice(inner.length)}`,
     );
+}
+
+/** Of the regular files that are read. */
+function identitiesOf(sources: readonly string[]): ReadonlySet<string | null> {
+  const read = new Set(sources.map((source) => (source === '-' ? identityOfDescriptor(STDIN) : identityOf(source))));
+  read.delete(null);
+  return read;
 }
 
 /** Equal for two names of one regular file, there or not yet; null for what is no regular file. */

@@ -1,6 +1,6 @@
 /** What `rollnorm parity --rows` prints. */
 import type { RecordingComparison } from '../../parity/recordings.ts';
-import { printable } from '../printable.ts';
+import { printableLine } from '../printable.ts';
 
 export interface RowsComparison extends RecordingComparison {
   /** Whether the fields that are no columns of rollnorm were compared. */
@@ -21,12 +21,5 @@ export function describeRecordings(comparison: RowsComparison): string {
   if (reason !== null) lines.push(`other fields were not compared: ${reason}`);
   const isEqual = counts.length === 0;
   lines.push(isEqual ? `equal${reason === null ? '' : ' in what was compared'}` : 'NOT EQUAL');
-  return `${lines.map(onOneLine).join('\n')}\n`;
-}
-
-/** A name may hold an escaped line feed, and the controls past those of ASCII. */
-function onOneLine(text: string): string {
-  return printable(text).replace(/[\n\u0080-\u009f\u2028\u2029]/g, (control) =>
-    control === '\n' ? '\\n' : `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return `${lines.map(printableLine).join('\n')}\n`;
 }
